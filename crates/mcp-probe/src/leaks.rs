@@ -49,6 +49,18 @@ pub(crate) fn leak(message: &Value) -> Option<Leak> {
     })
 }
 
+/// Whether a path names what was sent: the same, however it is escaped, or made absolute.
+pub(crate) fn is_about(path: &str, sent: &str) -> bool {
+    /// Shorter texts are part of any path.
+    const SHORTEST: usize = 3;
+    let bare = |text: &str| text.replace('\\', "");
+    let (path, sent) = (bare(path), bare(sent));
+    let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
+    sent.contains(&path)
+        || (sent.len() >= SHORTEST && path.ends_with(&sent))
+        || (name.len() >= SHORTEST && sent.starts_with(name))
+}
+
 fn collect<'v>(value: &'v Value, depth: usize, texts: &mut Vec<&'v str>) {
     let Some(depth) = depth.checked_sub(1) else { return };
     match value {
@@ -145,6 +157,18 @@ mod tests {
         let message = json!({ "result": { "isError": true, "content": [
             { "type": "text", "text": "cannot open /var/lib/db" }] } });
         assert_eq!(leak(&message), Some(Leak::Path("/var/lib/db".to_owned())));
+    }
+
+    #[test]
+    fn what_was_sent_is_no_secret() {
+        assert!(is_about("/home/me/x.txt", "/home/me/x.txt"));
+        assert!(is_about("C:\\\\Users\\\\me", "C:\\Users\\me"), "escaped once more");
+        assert!(is_about("/srv/files/plumb", "plumb"), "made absolute");
+        assert!(is_about("/srv/files/../../etc/passwd", "../../etc/passwd"));
+        assert!(is_about("/srv/files/echo", "echo plumb | cat"), "cut at a space");
+        assert!(!is_about("/home/deploy/app/notes.json", "plumb"));
+        assert!(!is_about("/home/deploy/app", "p"));
+        assert!(!is_about("/home/deploy/app", ""));
     }
 
     #[test]

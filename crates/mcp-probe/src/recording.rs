@@ -6,6 +6,7 @@ use mcp_core::Side;
 use mcp_rules::{
     Engine, Finding, LineReader, Observer, Origin, Suspended, TraceEntry, TraceWriter,
 };
+use serde_json::Value;
 
 /// One conversation. What the server gets wrong in it is found while it is recorded, by the same
 /// rules and on the same lines as `plumb check` would find it.
@@ -88,11 +89,23 @@ impl Recording {
         new
     }
 
-    /// Whether the client has sent this text, as it is spelled in JSON.
-    pub(crate) fn was_sent(&self, text: &str) -> bool {
+    /// Whether one of the texts in what the client has sent fits.
+    pub(crate) fn has_sent(&self, fits: impl Fn(&str) -> bool) -> bool {
         let kept = self.lock();
-        let mut sent = kept.lines.iter().filter(|line| line.starts_with(b"{\"from\":\"client\""));
-        sent.any(|line| memchr::memmem::find(line, text.as_bytes()).is_some())
+        let sent = kept.lines.iter().filter(|line| line.starts_with(b"{\"from\":\"client\""));
+        let mut pending: Vec<Value> =
+            sent.filter_map(|line| serde_json::from_slice(line).ok()).collect();
+        while let Some(value) = pending.pop() {
+            match value {
+                Value::String(text) if fits(&text) => return true,
+                Value::Array(elements) => pending.extend(elements),
+                Value::Object(members) => {
+                    pending.extend(members.into_iter().map(|(_, value)| value));
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     /// How many bytes it has.

@@ -372,11 +372,7 @@ impl Stage {
             }),
             _ => false,
         };
-        let name = path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path);
-        let quoted = |text: &str| serde_json::Value::from(text).to_string();
-        is_argument
-            || conversation.recording().was_sent(quoted(path).trim_matches('"'))
-            || conversation.recording().was_sent(&quoted(name))
+        is_argument || conversation.recording().has_sent(|sent| leaks::is_about(path, sent))
     }
 
     /// What is left for the next probe, and what was wrong.

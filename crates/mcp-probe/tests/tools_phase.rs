@@ -10,7 +10,7 @@ use mcp_core::Revision;
 use mcp_probe::{Event, Limits, Outcome, Phase, Report, Run, Safety, Seed, Settings, Target};
 use mcp_rules::Engine;
 use mcp_schema::Schemas;
-use mcp_sdk::Server;
+use mcp_sdk::{Failure, Server};
 use mcp_transport::http::server::{HttpSettings, ServeSettings, serve};
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -24,7 +24,7 @@ struct Text {
 }
 
 #[derive(Debug, Deserialize, JsonSchema)]
-#[expect(dead_code, reason = "only the schema matters")]
+#[expect(dead_code, reason = "the schema matters")]
 struct Search {
     #[schemars(length(min = 1, max = 50))]
     query: String,
@@ -51,6 +51,10 @@ async fn start() -> String {
         .tool("status", "Tells the status", async |_: Nothing, _| Ok("ready".to_owned()))
         .build()
         .unwrap();
+    serve_it(server).await
+}
+
+async fn serve_it(server: Server) -> String {
     let listener = mcp_transport::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let service = server.http_service(HttpSettings::default());
@@ -197,4 +201,68 @@ async fn a_dry_run_shows_the_calls() {
     Run::new(target, engine, settings).run(&mut reporter).await.unwrap();
     assert!(shown.iter().any(|line| line.starts_with("tools/call {\"arguments\":{\"prefix\"")));
     assert!(shown.contains(&"tools/call {\"name\":\"status\"}".to_owned()), "{shown:?}");
+}
+
+/// What is found about a server with one more tool.
+async fn found(server: mcp_sdk::ServerBuilder, only: &str) -> Vec<(String, String)> {
+    let url = serve_it(server.build().unwrap()).await;
+    let report = test(&url, Settings { only: vec![only.into()], ..settings() }).await;
+    let failures = report.results.iter().flat_map(|result| {
+        result.failures.iter().map(|failure| (result.name.clone(), failure.finding.rule.name))
+    });
+    let mut failures: Vec<_> = failures.map(|(name, rule)| (name, rule.to_owned())).collect();
+    failures.dedup();
+    failures
+}
+
+fn one(name: &str, rule: &str) -> Vec<(String, String)> {
+    vec![(name.to_owned(), rule.to_owned())]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_echo_that_changes_text_is_found() {
+    let server = Server::builder("mangles", "1.0.0")
+        .tool("echo", "Echoes its text", async |text: Text, _| {
+            Ok(text.prefix + &text.text.replace(|letter: char| u32::from(letter) > 0xffff, "?"))
+        })
+        // Says nothing about returning its text, and may do with it what it likes.
+        .tool("clean", "Cleans its text", async |text: Text, _| {
+            Ok(text.text.replace(|letter: char| !letter.is_ascii(), ""))
+        });
+    assert_eq!(found(server, "tools").await, one("tools/echo/echo", "argument-not-returned"));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_optional_argument_that_is_required_is_found() {
+    let server = Server::builder("wants", "1.0.0")
+        .tool("search", "Searches", async |search: Search, _| match search.limit {
+            Some(_) => Ok("nothing found".to_owned()),
+            None => Err(Failure::new("limit is required")),
+        })
+        // Always fails, so nothing can be said about what it needs.
+        .tool("broken", "Fails", async |_: Search, _| {
+            Err::<String, _>(Failure::new("out of order"))
+        });
+    let expected = one("tools/search/optional", "optional-argument-required");
+    assert_eq!(found(server, "tools").await, expected);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn paths_in_errors_are_found_unless_they_were_sent() {
+    let server = Server::builder("leaks", "1.0.0")
+        .tool("status", "Tells the status", async |_: Nothing, _| {
+            Err::<String, _>(Failure::new("cannot open '/home/deploy/app/status.json'"))
+        })
+        .tool("open", "Opens a file", async |text: Text, _| {
+            // As it came, escaped, and made absolute.
+            let text = text.text;
+            let is_name = text.starts_with(|letter: char| letter.is_ascii_alphabetic());
+            let folder = if is_name && text.len() > 2 { "/var/lib/files/" } else { "" };
+            let message = format!("cannot open {text}, {text:?} or {folder}{text}");
+            Err::<String, _>(Failure::new(message))
+        });
+    let found = found(server, "tools").await;
+    assert!(found.iter().all(|(_, rule)| rule == "internals-leaked"), "{found:?}");
+    assert!(found.iter().any(|(name, _)| name == "tools/status/valid"), "{found:?}");
+    assert!(found.iter().all(|(name, _)| !name.starts_with("tools/open")), "{found:?}");
 }

@@ -10,7 +10,7 @@ use super::{
     Subject,
     calls::{Calls, Verdict, params, short_complaint, verdict},
 };
-use crate::{Reply, Stage, StepsFuture, Stop};
+use crate::{Reply, Stage, StepsFuture, Stop, values::token};
 
 /// How many arguments are tried.
 const ARGUMENTS: usize = 3;
@@ -252,10 +252,6 @@ fn scalars(value: &Value, pointer: &str) -> Vec<(String, String)> {
         }
     }
     found
-}
-
-fn token(name: &str) -> String {
-    name.replace('~', "~0").replace('/', "~1")
 }
 
 #[cfg(test)]

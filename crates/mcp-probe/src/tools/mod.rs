@@ -29,14 +29,15 @@ use self::{
     subject::Subject,
 };
 use crate::{
-    Found, Needs, Phase, Probe, Reporter, Settings, Stage, Steps, StepsFuture, Stop, WireKind,
+    Event, Found, Needs, Phase, Probe, Refused, Reporter, Settings, Stage, Steps, StepsFuture,
+    Stop, WireKind,
 };
 
 /// The probes for what a server offers.
 pub(crate) fn probes(
     found: &Found,
     settings: &Settings,
-    _reporter: &mut dyn Reporter,
+    reporter: &mut dyn Reporter,
 ) -> Vec<Probe> {
     let tools = listed(found, |offer| &offer.tools, "name");
     let permitted = tools.iter().filter(|tool| tool.permitted_by(&settings.safety).is_ok()).count();
@@ -44,9 +45,13 @@ pub(crate) fn probes(
     let (mut probes, mut subjects, silence) = (Vec::new(), Vec::new(), Arc::default());
     for tool in tools {
         if let Err(refused) = tool.permitted_by(&settings.safety) {
-            let reason = match refused.flag {
-                "" => refused.reason.to_owned(),
-                flag => format!("{}; {flag} includes it", refused.reason),
+            let Refused { reason, flag } = refused;
+            if settings.chooses(Phase::Tools, &format!("tools/{}", tool.name)) {
+                reporter.event(&Event::LeftOut { what: &tool.name, reason, flag });
+            }
+            let reason = match flag {
+                "" => reason.to_owned(),
+                flag => format!("{reason}; {flag} includes it"),
             };
             probes.push(left_alone(&tool, reason));
             continue;

@@ -16,6 +16,8 @@ pub(super) struct Plan {
     pub(super) values: Option<Values>,
     /// Why nobody can use its schema.
     pub(super) lost_reference: Option<String>,
+    /// Whether it runs only as a task, which is another way to call it.
+    pub(super) is_task: bool,
     /// Arguments that others are made from: those that were given for it, or all that it takes.
     pub(super) base: Option<Value>,
     pub(super) valid: Vec<Valid>,
@@ -74,6 +76,7 @@ impl Plan {
             needs_nothing: values.accepts(&json!({})),
             echoes: says("name") || says("title") || says("description"),
             values: Some(values),
+            is_task: tool.pointer("/execution/taskSupport") == Some(&json!("required")),
             lost_reference: None,
         }
     }

@@ -95,6 +95,9 @@ impl Subject {
             let help = "put the definition into the schema, under `$defs`";
             stage.fail(&behaviour::TOOL_SCHEMA_UNRESOLVABLE, &talk, line, message, help);
         }
+        if plan.is_task {
+            return skip("it runs only as a task");
+        }
         if plan.values.is_none() {
             return skip("its input schema cannot be used");
         }

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use mcp_core::Revisions;
 use serde_json::json;
 
-use super::{Subject, calls::params, made};
-use crate::{Opening, Probe, Trouble, discover::all_pages};
+use super::{Subject, calls::params, made, shown_call};
+use crate::{Opening, Probe, Stage, Stop, Trouble, discover::all_pages};
 
 /// How many tools are called.
 const TOOLS: usize = 50;
@@ -17,37 +17,36 @@ pub(super) fn probe(subjects: Vec<Arc<Subject>>) -> Option<Probe> {
     let all = subjects.iter().map(|subject| subject.listed().revisions());
     let all = all.flat_map(Revisions::iter).fold(Revisions::NONE, Revisions::and);
     let about = "a client that offers nothing is asked for nothing";
-    let probe =
-        made(first.listed(), "tools-without-capabilities", about, Vec::new(), move |stage| {
-            let subjects = subjects.clone();
-            Box::pin(async move {
-                let capabilities = json!({});
-                let opening = Opening { capabilities, ..Opening::at(stage.revision()) };
-                let talk = stage.fresh_as(&opening).await?;
-                all_pages(&talk, "tools/list", "tools").await?;
-                for subject in subjects.iter().take(TOOLS) {
-                    let plan = subject.plan(stage.revision());
-                    let Some(base) = plan.as_ref().and_then(|plan| plan.base.as_ref()) else {
-                        continue;
-                    };
-                    if subject.is_slow(stage.revision()) {
-                        continue;
-                    }
-                    stage.spend_call()?;
-                    let reply =
-                        talk.request("tools/call", params(subject.name(), Some(base))).await;
-                    match reply {
-                        Ok(_) => {}
-                        // How long it takes is not the question here.
-                        Err(Trouble::Unanswered { .. }) => {
-                            talk.disregard();
-                            return Ok(());
-                        }
-                        Err(trouble) => return Err(trouble.into()),
-                    }
-                }
-                Ok(())
-            })
-        });
+    let plans =
+        subjects.iter().filter_map(|subject| Some((subject.name(), subject.newest_plan()?)));
+    let preview = plans.filter_map(|(name, plan)| Some(shown_call(name, plan.base.as_ref()?)));
+    let preview = preview.take(TOOLS).collect();
+    let name = "tools-without-capabilities";
+    let probe = made(first.listed(), name, about, preview, move |stage| {
+        let subjects = subjects.clone();
+        Box::pin(async move { steps(stage, &subjects).await })
+    });
     Some(Probe { revisions: all, ..probe })
+}
+
+async fn steps(stage: &mut Stage, subjects: &[Arc<Subject>]) -> Result<(), Stop> {
+    let revision = stage.revision();
+    let opening = Opening { capabilities: json!({}), ..Opening::at(revision) };
+    let talk = stage.fresh_as(&opening).await?;
+    all_pages(&talk, "tools/list", "tools").await?;
+    for subject in subjects.iter().filter(|subject| !subject.is_slow(revision)).take(TOOLS) {
+        let plan = subject.plan(revision).filter(|plan| !plan.is_task);
+        let Some(base) = plan.as_ref().and_then(|plan| plan.base.as_ref()) else { continue };
+        stage.spend_call()?;
+        match talk.request("tools/call", params(subject.name(), Some(base))).await {
+            Ok(_) => {}
+            // How long it takes is not the question here.
+            Err(Trouble::Unanswered { .. }) => {
+                talk.disregard();
+                break;
+            }
+            Err(trouble) => return Err(trouble.into()),
+        }
+    }
+    Ok(())
 }

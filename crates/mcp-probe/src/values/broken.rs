@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     Values,
-    place::{Place, places, replaced},
+    place::{Place, places, replaced, token},
     shape::Types,
     text,
     valid::repeated,
@@ -65,8 +65,7 @@ fn changes(place: &Place<'_, '_>) -> Vec<Change> {
     };
     let shape = &place.shape;
     let here = || place.pointer.clone();
-    let member =
-        |name: &str| format!("{}/{}", place.pointer, name.replace('~', "~0").replace('/', "~1"));
+    let member = |name: &str| format!("{}/{}", place.pointer, token(name));
     if let Value::Object(members) = place.value {
         for name in shape.required.iter().filter(|name| members.contains_key(**name)) {
             change(member(name), "required", None);

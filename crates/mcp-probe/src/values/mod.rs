@@ -35,6 +35,7 @@ use serde_json::Value;
 pub(crate) use self::{
     broken::Broken,
     hostile::{Hostile, texts as hostile_texts},
+    place::token,
     valid::{Reason, Valid},
 };
 use self::{
@@ -99,7 +100,6 @@ impl Values {
     }
 
     /// Any value that fits.
-    #[allow(dead_code, reason = "walks draw from it")]
     pub(crate) fn any(&self, random: &mut Random) -> Option<Value> {
         self.make(Style::Any, random)
     }

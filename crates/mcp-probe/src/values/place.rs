@@ -42,8 +42,8 @@ pub(super) fn places<'s, 'v>(document: Document<'s>, value: &'v Value) -> Vec<Pl
         if depth < DEPTH {
             for (name, member) in value.as_object().into_iter().flatten() {
                 if let Some(schemas) = shape.member(name) {
-                    let token = name.replace('~', "~0").replace('/', "~1");
-                    pending.push_back((format!("{pointer}/{token}"), member, schemas, depth + 1));
+                    let pointer = format!("{pointer}/{}", token(name));
+                    pending.push_back((pointer, member, schemas, depth + 1));
                 }
             }
             let elements = value.as_array().into_iter().flatten().enumerate();
@@ -55,6 +55,11 @@ pub(super) fn places<'s, 'v>(document: Document<'s>, value: &'v Value) -> Vec<Pl
         places.push(Place { pointer, value, shape });
     }
     places
+}
+
+/// A name as a part of a JSON pointer.
+pub(crate) fn token(name: &str) -> String {
+    name.replace('~', "~0").replace('/', "~1")
 }
 
 /// The value with something else at a place; without what is there if that is `None`.

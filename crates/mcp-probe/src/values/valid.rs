@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{
     Values,
     make::{Maker, Style},
-    place::{Place, places, replaced},
+    place::{Place, places, replaced, token},
     shape::Types,
     text,
 };
@@ -100,12 +100,9 @@ pub(super) fn without(values: &Values, base: &Value) -> Vec<(String, Value)> {
     let places = places(values.document(), base);
     let optional = places.iter().flat_map(|place| {
         let members = place.value.as_object().into_iter().flatten();
-        members.filter(|(name, _)| !place.shape.required.contains(name.as_str())).map(
-            |(name, _)| {
-                let token = name.replace('~', "~0").replace('/', "~1");
-                format!("{}/{token}", place.pointer)
-            },
-        )
+        members
+            .filter(|(name, _)| !place.shape.required.contains(name.as_str()))
+            .map(|(name, _)| format!("{}/{}", place.pointer, token(name)))
     });
     optional
         .filter_map(|pointer| Some((pointer.clone(), replaced(base, &pointer, None)?)))
