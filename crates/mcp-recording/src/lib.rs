@@ -13,5 +13,15 @@ pub mod har;
 mod line_stream;
 mod tail;
 
+use std::time::{Duration, UNIX_EPOCH};
+
 pub use line_stream::{LineStream, MAX_LINE, Piece};
 pub use tail::{Audience, Shown, Tail, TailError};
+
+/// A time in milliseconds since 1970, as `2026-01-01T10:00:00.250Z`.
+pub fn date_time(millis: i64) -> String {
+    let since = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
+    // Beyond the year 9999 there is no such date.
+    let latest = Duration::from_secs(253_402_300_799);
+    humantime::format_rfc3339_millis(UNIX_EPOCH + since.min(latest)).to_string()
+}

@@ -1,11 +1,9 @@
 //! Frames, each with its findings and its text.
 
-use std::{
-    collections::BTreeSet,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::collections::BTreeSet;
 
 use mcp_core::Side;
+use mcp_recording::date_time;
 use mcp_rules::Finding;
 
 use super::{markup::Markup, problems::link};
@@ -99,7 +97,7 @@ fn write_row(page: &mut Markup, row: &Row, before: u64) {
         None => "",
     };
     page.element("b", &format!("#{}", row.number + before));
-    page.element("span class=\"time\"", &row.at.map(time).unwrap_or_default());
+    page.element("span class=\"time\"", &row.at.map(date_time).unwrap_or_default());
     page.element("span class=\"from\"", arrow);
     page.element("span class=\"name\"", &name(row));
     let id = row.id.as_ref().map(|id| format!("id {id}")).unwrap_or_default();
@@ -206,11 +204,4 @@ fn write_text(page: &mut Markup, text: &[u8], findings: &[Finding]) {
         let words = format!("The first {} of {} bytes.", shown.len(), text.len());
         page.element("p class=\"quiet\"", &words);
     }
-}
-
-/// UTC, as `2026-01-01T10:00:00.250Z`.
-fn time(millis: i64) -> String {
-    let since = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
-    let latest = Duration::from_secs(253_402_300_799);
-    humantime::format_rfc3339_millis(UNIX_EPOCH + since.min(latest)).to_string()
 }

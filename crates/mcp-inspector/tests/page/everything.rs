@@ -9,6 +9,7 @@ use tokio::sync::OnceCell;
 use crate::{
     browser::{self, Browser},
     served::Served,
+    typing::{answer_with, choose, fill, send},
 };
 
 const VERSION: &str = "2026.8.31";
@@ -52,28 +53,6 @@ async fn begun() -> Option<(Browser, Served)> {
     Some((browser, served))
 }
 
-async fn choose(browser: &Browser, key: &str) {
-    browser.click(&format!("[data-key=\"{key}\"]")).await;
-}
-
-async fn fill(browser: &Browser, field: &str, text: &str) {
-    let input =
-        format!("plumb-composer [data-field='{field}'] :is(textarea, input:not([type=checkbox]))");
-    let input = browser.find(&input).await;
-    input.clear().await.unwrap();
-    input.send_keys(text).await.unwrap();
-}
-
-async fn send(browser: &Browser) {
-    browser.until("document.querySelector('.send').textContent === 'Send'").await;
-    browser.click(".send").await;
-}
-
-async fn answer_with(browser: &Browser, words: &str) {
-    let text = "document.querySelector('plumb-call-answer').textContent";
-    browser.until(&format!("{text}.includes({words:?})")).await;
-}
-
 #[tokio::test]
 async fn it_is_connected_listed_called_read_and_prompted() {
     let Some((browser, served)) = begun().await else { return };
@@ -85,7 +64,7 @@ async fn it_is_connected_listed_called_read_and_prompted() {
 
     choose(&browser, "tool echo").await;
     fill(&browser, "message", "hello there").await;
-    send(&browser).await;
+    send(&browser, "Send").await;
     answer_with(&browser, "hello there").await;
 
     let list = "[...document.querySelectorAll('[data-key]')].map(it => it.dataset.key)";
@@ -95,12 +74,12 @@ async fn it_is_connected_listed_called_read_and_prompted() {
         found.unwrap_or_else(|| panic!("{kind} {keys:?}")).clone()
     };
     choose(&browser, &first("resource ")).await;
-    send(&browser).await;
+    send(&browser, "Send").await;
     answer_with(&browser, "contents").await;
 
     let simple = keys.iter().find(|key| key.starts_with("prompt simple")).cloned();
     choose(&browser, &simple.unwrap_or_else(|| first("prompt "))).await;
-    send(&browser).await;
+    send(&browser, "Send").await;
     answer_with(&browser, "messages").await;
 
     // It says something on its standard error, which is no fault.

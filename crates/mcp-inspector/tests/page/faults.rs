@@ -250,3 +250,36 @@ async fn a_hostile_server_does_not_break_the_page() {
     browser.select(call + 1).await;
     browser.end().await;
 }
+
+#[tokio::test]
+async fn a_finding_leads_to_its_bytes_and_to_its_rule_and_problems_to_their_frames() {
+    let Some((browser, _live, calls)) = shown(&["bad-content", "no-content", "bad-content"]).await
+    else {
+        return;
+    };
+    browser.open("problems").await;
+    let problem = "li.problem[data-rule='result-invalid']";
+    let words = browser.find(problem).await.text().await.unwrap();
+    assert!(words.contains("by the server") && words.contains("3×"), "{words}");
+    browser.click(&format!("{problem} .frames-of button")).await;
+    browser.is_open(calls[0] + 1).await;
+
+    // Pointing at it marks the bytes, and a click goes there.
+    let card = "plumb-finding-card[data-rule='result-invalid']";
+    browser.open_raw().await;
+    let point = format!(
+        "document.querySelector(\"{card}\").dispatchEvent(new PointerEvent('pointerenter'))"
+    );
+    browser.page.execute(&point, Vec::new()).await.unwrap();
+    browser.find("plumb-raw-view mark.hot").await;
+    browser.click("button[data-tab='message']").await;
+    browser.click(&format!("{card} .says button.link")).await;
+    assert_eq!(browser.find("plumb-raw-view mark.hot").await.text().await.unwrap(), "\"txt\"");
+
+    browser.click(&format!("{card} button.link.mono")).await;
+    let docs = browser.find("dialog .rule-docs").await.text().await.unwrap();
+    let text = mcp_rules::rule("result-invalid").unwrap().docs;
+    let first = text.lines().find(|line| line.len() > 20 && !line.starts_with('#')).unwrap();
+    assert!(docs.contains(first.split('`').next().unwrap().trim()), "{docs}");
+    browser.end().await;
+}

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     browser::{self, Browser},
     served::Served,
+    typing::{answer_with, choose, send},
 };
 
 async fn begun(tool: &str) -> Option<(Browser, Served)> {
@@ -13,12 +14,8 @@ async fn begun(tool: &str) -> Option<(Browser, Served)> {
     let program = env!("CARGO_BIN_EXE_misbehaving-server");
     let served = Served::speaking_to(Target::command(program.into(), Vec::new()), None).await;
     browser.page.goto(&served.address).await.unwrap();
-    choose(&browser, tool).await;
+    choose(&browser, &format!("tool {tool}")).await;
     Some((browser, served))
-}
-
-async fn choose(browser: &Browser, tool: &str) {
-    browser.click(&format!("[data-key='tool {tool}']")).await;
 }
 
 const PARAMS: &str = "document.querySelector('textarea[aria-label=\"params as JSON\"]').value";
@@ -80,10 +77,10 @@ async fn nested_values_are_typed_and_kept_in_step_with_the_text() {
         .until("document.querySelector(\"[data-field='city'] textarea\").value === 'Bergen'")
         .await;
     // What was typed is kept for the tool, over another one and over a reload.
-    choose(&browser, "either").await;
+    choose(&browser, "tool either").await;
     browser.until(&format!("!{PARAMS}.includes('Bergen')")).await;
     browser.page.goto(&served.address).await.unwrap();
-    choose(&browser, "shapes").await;
+    choose(&browser, "tool shapes").await;
     browser
         .until("document.querySelector(\"[data-field='city'] textarea\")?.value === 'Bergen'")
         .await;
@@ -99,8 +96,7 @@ async fn a_choice_at_the_root_shows_the_fields_of_what_is_chosen() {
     browser.page.execute(choose, Vec::new()).await.unwrap();
     type_into(&browser, "number", "7").await;
     sends(&browser, json!({ "number": 7 })).await;
-    browser.until("document.querySelector('.send').textContent === 'Send'").await;
-    browser.click(".send").await;
+    send(&browser, "Send").await;
     browser.find("plumb-call-list li[data-state='answered'][aria-current='true']").await;
     browser.end().await;
 }
@@ -108,11 +104,8 @@ async fn a_choice_at_the_root_shows_the_fields_of_what_is_chosen() {
 #[tokio::test]
 async fn sending_again_warns_where_the_tool_may_change_something_and_shows_what_differs() {
     let Some((browser, _served)) = begun("counter").await else { return };
-    browser.until("document.querySelector('.send').textContent === 'Send'").await;
-    browser.click(".send").await;
-    browser
-        .until("document.querySelector('plumb-call-answer').textContent.includes('answer 1')")
-        .await;
+    send(&browser, "Send").await;
+    answer_with(&browser, "answer 1").await;
     let row = "[...document.querySelectorAll('plumb-speak-view tr[data-kind=request]')].find(row => row.querySelector('.name').textContent.includes('counter'))?.dataset.number ?? null";
     let number = browser.until(row).await;
     browser.click(&format!("plumb-speak-view tr[data-number={number}]")).await;

@@ -44,3 +44,4 @@ mod process;
 mod served;
 mod session;
 mod speak;
+mod typing;

@@ -5,6 +5,7 @@ use mcp_core::Revision;
 use crate::{
     browser::{self, Browser},
     served::Served,
+    typing::{answer_with, choose, fill, send},
 };
 
 const RAW: &str = "textarea[aria-label=\"whole frame\"]";
@@ -13,28 +14,6 @@ const RAW: &str = "textarea[aria-label=\"whole frame\"]";
 async fn with_tool(browser: &Browser, served: &Served, tool: &str) {
     browser.page.goto(&served.address).await.unwrap();
     choose(browser, &format!("tool {tool}")).await;
-}
-
-async fn choose(browser: &Browser, key: &str) {
-    browser.click(&format!("[data-key=\"{key}\"]")).await;
-}
-
-async fn fill(browser: &Browser, field: &str, text: &str) {
-    let input =
-        format!("plumb-composer [data-field='{field}'] :is(textarea, input:not([type=checkbox]))");
-    let input = browser.find(&input).await;
-    input.clear().await.unwrap();
-    input.send_keys(text).await.unwrap();
-}
-
-async fn send(browser: &Browser, words: &str) {
-    browser.until(&format!("document.querySelector('.send').textContent === '{words}'")).await;
-    browser.click(".send").await;
-}
-
-async fn answer_with(browser: &Browser, words: &str) {
-    let text = "document.querySelector('plumb-call-answer').textContent";
-    browser.until(&format!("{text}.includes({words:?})")).await;
 }
 
 #[tokio::test]

@@ -1,15 +1,13 @@
 //! The HTTP exchanges of a recording as a capture, which browsers and other tools open.
 
-use std::{
-    collections::HashMap,
-    time::{Duration, UNIX_EPOCH},
-};
+use std::collections::HashMap;
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_rules::{Content, HttpRecord, ReadLine, Record, SseRecord};
 use serde_json::{Value, json};
 
 use super::EVENT_STREAM;
+use crate::date_time;
 
 /// Collects the exchanges of a recording, line by line. Lines that belong to none are left out, and
 /// so are exchanges whose request is not in the recording.
@@ -203,13 +201,6 @@ fn absolute(http: &HttpRecord<'_>) -> String {
     let host = http.headers.get("host");
     let host = host.filter(|host| !host.is_empty()).unwrap_or("localhost".into());
     format!("http://{host}{}", http.url)
-}
-
-fn date_time(millis: i64) -> String {
-    let since = Duration::from_millis(u64::try_from(millis).unwrap_or_default());
-    // Beyond the year 9999 there is no such date.
-    let latest = Duration::from_secs(253_402_300_799);
-    humantime::format_rfc3339_millis(UNIX_EPOCH + since.min(latest)).to_string()
 }
 
 #[cfg(test)]

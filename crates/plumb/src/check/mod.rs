@@ -16,7 +16,7 @@ use std::{fs, io};
 
 use mcp_rules::{Engine, Origin};
 
-pub(crate) use self::inputs::Skipped;
+pub(crate) use self::{inputs::Skipped, queue::CAPTURE};
 use self::{
     inputs::{Expanded, Source},
     output::Output,

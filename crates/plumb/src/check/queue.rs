@@ -20,7 +20,7 @@ use super::{
 };
 
 /// A capture may be as large as this many messages: it is kept as a whole.
-const CAPTURE: usize = 8;
+pub(crate) const CAPTURE: usize = 8;
 
 /// A file being checked, or standard input. There may be several at a time.
 #[derive(Debug)]

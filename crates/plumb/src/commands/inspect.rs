@@ -1,12 +1,25 @@
-use std::{ffi::OsString, path::PathBuf, sync::Arc, thread};
+use std::{
+    ffi::OsString,
+    fs::{self, File},
+    io::Cursor,
+    path::{Path, PathBuf},
+    sync::Arc,
+    thread,
+};
 
 use mcp_inspector::{Log, LogLimits, Speaker, Target};
-use mcp_recording::Tail;
+use mcp_recording::{LineStream, Tail, har};
 use mcp_rules::{Engine, Origin};
 
-use super::{Outcome, following::follow_forever, notes::Notes, page::Page};
+use super::{
+    Outcome,
+    following::{broken, follow_forever},
+    notes::Notes,
+    page::Page,
+};
 use crate::{
     args::{Color, InspectArgs},
+    check::CAPTURE,
     config::Config,
     failure::Failure,
     plan::{JudgingPlan, Verbosity},
@@ -47,6 +60,12 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
     page.announce(!no_browser)?;
     let (served, target) = (log.clone(), shown_path(&trace));
     let judging = Arc::clone(&engine);
+    if is_capture(&trace) {
+        let max_bytes = engine.settings().limits.message_bytes.saturating_mul(CAPTURE);
+        show_capture(&trace, max_bytes, Tail::new(&engine, origin, log))?;
+        page.serve(served, target, judging, || false);
+        return Ok(Outcome::Clean);
+    }
     let reading = thread::spawn(move || {
         follow_forever(&notes, trace, || {
             log.begin_anew();
@@ -59,6 +78,25 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
         return reading.join().unwrap_or(Ok(Outcome::Clean));
     }
     Ok(Outcome::Clean)
+}
+
+/// Whether a file is a HAR capture. Whatever cannot be read yet is none.
+fn is_capture(path: &Path) -> bool {
+    let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
+    let capture = || har::sniff(File::open(path)?).map(|(is_capture, _)| is_capture);
+    is_file && capture().unwrap_or(false)
+}
+
+fn show_capture(path: &Path, max_bytes: usize, mut tail: Tail<'_, Log>) -> anyhow::Result<()> {
+    let name = shown_path(path);
+    let unreadable = |error| Failure::new(format!("could not open {name}")).because(error);
+    let capture = har::read(File::open(path).map_err(unreadable)?, max_bytes);
+    let capture =
+        capture.map_err(|error| Failure::new(format!("could not read {name}")).because(error))?;
+    let mut lines = LineStream::new(Cursor::new(capture.text), tail.max_line());
+    tail.show_all(&mut lines).map_err(|error| broken(error, &name))?;
+    tail.finish(&mut lines)?;
+    Ok(())
 }
 
 /// What to look at.

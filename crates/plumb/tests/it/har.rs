@@ -3,7 +3,7 @@
 use super::{GOOD, Place};
 
 /// A call with a wrong name, its answer as a stream, and a picture.
-const CAPTURE: &str = r#"{
+pub(super) const CAPTURE: &str = r#"{
   "log": {
     "version": "1.2",
     "creator": { "name": "test", "version": "1" },

@@ -18,6 +18,7 @@ mod drain_web_socket;
 mod har;
 mod help;
 mod hostile;
+mod inspect;
 mod jobs;
 #[cfg(unix)]
 mod kills;
