@@ -199,19 +199,6 @@ fn replicas_that_cannot_find_each_other_are_refused() {
             &["--listen", "127.0.0.1:0", "--store-key-file", "key", "--advertise", "a"],
             "10.0.0.5:8900",
         ),
-        (
-            &[
-                "--listen",
-                "127.0.0.1:0",
-                "--store-key-file",
-                "key",
-                "--tls-cert",
-                "key",
-                "--tls-key",
-                "key",
-            ],
-            "without TLS",
-        ),
     ] {
         let mut all = vec!["proxy"];
         all.extend(args);

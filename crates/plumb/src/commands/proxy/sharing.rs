@@ -7,7 +7,10 @@ use mcp_proxy::{
     store::{RedisStore, StoreSettings},
 };
 
-use super::servers::{Server, Target};
+use super::{
+    secrets,
+    servers::{Server, Target},
+};
 use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
 
 /// What replicas of a proxy have in common.
@@ -44,19 +47,9 @@ impl<'a> Sharing<'a> {
             Target::Url(url) => matches!(UrlKind::of(url), Ok(UrlKind::Http)),
             Target::Command(_) => false,
         };
-        let has_sessions_here = !servers.iter().all(is_there);
-        if shares && has_sessions_here && args.tls_cert.is_some() {
-            return Err(Failure::new("replicas pass requests on to each other without TLS")
-                .hint("have the load balancer serve clients over TLS, and leave out --tls-cert")
-                .into());
-        }
         let mut settings = StoreSettings::default();
         if let Some(path) = &args.store_ca {
-            let certificates = std::fs::read(path).map_err(|error| {
-                Failure::new(format!("could not read the certificates in {}", path.display()))
-                    .because(error)
-            })?;
-            settings.trusted = Some(certificates);
+            settings.trusted = Some(secrets::read(path, "certificates")?);
         }
         if let Some(url) = &args.store {
             open(url, settings.clone())?;
@@ -65,7 +58,7 @@ impl<'a> Sharing<'a> {
             args,
             store: args.store.as_deref().map(|url| (url, settings)),
             has_sessions_there: servers.iter().any(is_there),
-            has_sessions_here,
+            has_sessions_here: !servers.iter().all(is_there),
         }))
     }
 
