@@ -20,7 +20,9 @@ mod discover;
 mod event;
 mod failure;
 mod found;
+mod leaks;
 mod limits;
+mod lock;
 mod probe;
 mod protocol;
 mod recording;
@@ -33,7 +35,6 @@ mod stage;
 mod stateful;
 mod target;
 mod tools;
-#[cfg_attr(not(test), expect(dead_code, reason = "the phases that use them follow"))]
 mod values;
 mod wire;
 
@@ -42,6 +43,7 @@ pub use event::{Event, Reporter};
 pub use failure::Failure;
 pub use found::{Found, Offer};
 pub use limits::Limits;
+pub use lock::{Change, Drift, LOCK_BYTES, Lock, LockDocument, LockError, LockedOffer, Part};
 pub use probe::{Needs, Outcome, Phase, Probe, Steps, StepsFuture, Stop};
 pub use recording::Recording;
 pub use report::{ProbeResult, Report};

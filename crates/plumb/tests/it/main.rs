@@ -10,6 +10,8 @@ mod check;
 mod commands;
 mod compat;
 mod config;
+#[cfg(unix)]
+mod continuous;
 mod diff;
 #[cfg(unix)]
 mod drain_web_socket;
@@ -19,6 +21,8 @@ mod hostile;
 mod jobs;
 #[cfg(unix)]
 mod kills;
+#[cfg(unix)]
+mod lock;
 mod mock;
 #[cfg(unix)]
 mod proxy;
@@ -38,6 +42,8 @@ mod replay;
 mod replicas;
 mod tail;
 mod test_command;
+#[cfg(unix)]
+mod test_servers;
 #[cfg(unix)]
 mod upstreams;
 #[cfg(unix)]
