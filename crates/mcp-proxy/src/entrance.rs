@@ -164,6 +164,17 @@ impl Entrance {
         }
     }
 
+    /// The same entrance for a runtime of its own: connections to an HTTP server are not shared, so
+    /// that a request need not change threads.
+    #[must_use]
+    pub fn apart(&self) -> Entrance {
+        let http = match &self.http {
+            HttpDoor::PassedOn(gateway) => HttpDoor::PassedOn(gateway.apart()),
+            bridged @ HttpDoor::Bridged(..) => bridged.clone(),
+        };
+        Entrance { http, ..self.clone() }
+    }
+
     /// Has other replicas find the sessions that are bridged here, and finds theirs.
     #[must_use]
     pub fn as_replica(mut self, replica: Arc<Replica>) -> Entrance {

@@ -90,13 +90,21 @@ impl Routes {
         Routes(Arc::new(Inner { routes, settings }))
     }
 
+    /// The same for a runtime of its own, as [`Entrance::apart`].
+    #[must_use]
+    pub fn apart(&self) -> Routes {
+        self.changed(Entrance::apart)
+    }
+
     /// Has other replicas find the sessions that are bridged here, and finds theirs.
     #[must_use]
     pub fn as_replica(&self, replica: &Arc<Replica>) -> Routes {
+        self.changed(|entrance| entrance.clone().as_replica(Arc::clone(replica)))
+    }
+
+    fn changed(&self, change: impl Fn(&Entrance) -> Entrance) -> Routes {
         let Inner { routes, settings } = &*self.0;
-        let routes = routes.iter().map(|(prefix, entrance)| {
-            (prefix.clone(), entrance.clone().as_replica(Arc::clone(replica)))
-        });
+        let routes = routes.iter().map(|(prefix, entrance)| (prefix.clone(), change(entrance)));
         Routes(Arc::new(Inner { routes: routes.collect(), settings: settings.clone() }))
     }
 

@@ -86,14 +86,26 @@ struct Inner {
     upstream: Upstream,
     tap: Tap,
     settings: GatewaySettings,
-    exchanges: AtomicU64,
+    /// The number of the next exchange.
+    exchanges: Arc<AtomicU64>,
 }
 
 impl Gateway {
     /// Passes requests on to `upstream`.
     pub fn new(upstream: Upstream, tap: Tap, settings: GatewaySettings) -> Gateway {
         let exchanges = AtomicU64::new(if tap.is_shared() { first_exchange() } else { 1 });
-        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges }))
+        Gateway(Arc::new(Inner { upstream, tap, settings, exchanges: Arc::new(exchanges) }))
+    }
+
+    /// The same gateway, with connections of its own to the server.
+    pub(crate) fn apart(&self) -> Gateway {
+        let Inner { upstream, tap, settings, exchanges } = &*self.0;
+        Gateway(Arc::new(Inner {
+            upstream: upstream.apart(),
+            tap: tap.clone(),
+            settings: settings.clone(),
+            exchanges: Arc::clone(exchanges),
+        }))
     }
 }
 

@@ -13,7 +13,7 @@ use hyper_util::{
 };
 
 use super::{body::ProxyBody, exchange::ServerShown};
-use crate::{Access, Address, UpstreamError};
+use crate::{Access, Address, UpstreamError, shutdown::STOPPED};
 
 /// Why a server did not answer.
 #[derive(Debug)]
@@ -38,9 +38,7 @@ impl fmt::Display for Failure {
                 write!(f, "the server has not answered within {} s", limit.as_secs())
             }
             Failure::Broken(reason) => write!(f, "the server broke off: {reason}"),
-            Failure::Stopped => {
-                f.write_str("the proxy was told to stop before the server has answered")
-            }
+            Failure::Stopped => f.write_str(STOPPED),
             Failure::Unjudged(reason) => f.write_str(reason),
         }
     }
@@ -56,6 +54,7 @@ pub struct Upstream {
     path: PathAndQuery,
     /// Sent with every request, in the place of what clients send.
     headers: HeaderMap,
+    connector: HttpsConnector<HttpConnector>,
     client: Client<HttpsConnector<HttpConnector>, ProxyBody>,
 }
 
@@ -78,15 +77,16 @@ impl Upstream {
         let Address { kind: _, secure, authority, path } = Address::parse(url)?;
         let host = HeaderValue::from_str(authority.as_str())
             .map_err(|_| UpstreamError::NotAUrl(url.into()))?;
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE)
-            .pool_max_idle_per_host(MAX_IDLE)
-            .http1_preserve_header_case(true)
-            .http1_max_buf_size(MAX_HEAD)
-            .build(connector(secure, access)?);
+        let connector = connector(secure, access)?;
+        let client = client(connector.clone());
         let scheme = if secure { Scheme::HTTPS } else { Scheme::HTTP };
-        Ok(Upstream { scheme, authority, host, path, headers: access.headers().clone(), client })
+        let headers = access.headers().clone();
+        Ok(Upstream { scheme, authority, host, path, headers, connector, client })
+    }
+
+    /// The same server, with connections of its own.
+    pub(crate) fn apart(&self) -> Upstream {
+        Upstream { client: client(self.connector.clone()), ..self.clone() }
     }
 
     /// What recordings name instead of the proxy.
@@ -125,6 +125,18 @@ impl Upstream {
             if error.is_connect() { Failure::Unreachable(reason) } else { Failure::Broken(reason) }
         })
     }
+}
+
+fn client(
+    connector: HttpsConnector<HttpConnector>,
+) -> Client<HttpsConnector<HttpConnector>, ProxyBody> {
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_idle_timeout(IDLE)
+        .pool_max_idle_per_host(MAX_IDLE)
+        .http1_preserve_header_case(true)
+        .http1_max_buf_size(MAX_HEAD)
+        .build(connector)
 }
 
 fn connector(

@@ -36,6 +36,9 @@ pub struct StoreSettings {
     pub session_bytes: usize,
     /// How long the store may take to answer, and to be connected to. Default: 500 ms.
     pub timeout: Duration,
+    /// The certificates in PEM that a store at `rediss://` is trusted by. Default: those of the
+    /// system.
+    pub trusted: Option<Vec<u8>>,
 }
 
 impl Default for StoreSettings {
@@ -44,6 +47,7 @@ impl Default for StoreSettings {
             lifetime: Duration::from_secs(24 * 60 * 60),
             session_bytes: 4 << 20,
             timeout: Duration::from_millis(500),
+            trusted: None,
         }
     }
 }

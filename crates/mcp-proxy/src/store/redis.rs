@@ -3,7 +3,10 @@ use std::{fmt, io, time::Duration};
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use mcp_core::{Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError};
-use redis::{Client, Cmd, Connection, ErrorKind, Pipeline, RedisError, RedisResult, Value, cmd};
+use redis::{
+    Client, Cmd, Connection, ErrorKind, Pipeline, RedisError, RedisResult, TlsCertificates, Value,
+    cmd,
+};
 use ring::{
     digest,
     rand::{SecureRandom as _, SystemRandom},
@@ -28,7 +31,7 @@ struct Open {
 
 /// Why a URL does not name a store.
 #[derive(Debug, thiserror::Error)]
-#[error("the URL of a store looks like redis://127.0.0.1:6379/0")]
+#[error("the URL of a store looks like redis://127.0.0.1:6379/0, or rediss:// for TLS")]
 pub struct StoreUrlError(#[source] RedisError);
 
 const APPEND: &str = include_str!("append.lua");
@@ -40,9 +43,16 @@ impl RedisStore {
     ///
     /// # Errors
     ///
-    /// If it is not a usable URL.
+    /// If it is not a usable URL, or the trusted certificates cannot be used with it.
     pub fn new(url: &str, settings: StoreSettings) -> Result<RedisStore, StoreUrlError> {
-        let client = Client::open(url).map_err(StoreUrlError)?;
+        let client = match &settings.trusted {
+            None => Client::open(url),
+            Some(certificates) => {
+                let root_cert = Some(certificates.clone());
+                Client::build_with_tls(url, TlsCertificates { client_tls: None, root_cert })
+            }
+        };
+        let client = client.map_err(StoreUrlError)?;
         Ok(RedisStore { client, connection: None, settings, random: SystemRandom::new() })
     }
 

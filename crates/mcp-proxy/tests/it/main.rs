@@ -24,6 +24,7 @@ mod remote;
 mod replicas;
 mod routes;
 mod store;
+mod store_tls;
 mod support;
 mod tls;
 #[cfg(unix)]

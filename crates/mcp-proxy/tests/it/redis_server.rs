@@ -4,6 +4,7 @@ use std::{
     ffi::OsStr,
     io::{BufRead as _, BufReader},
     net::TcpListener,
+    path::Path,
     process::{Child, Command, Stdio},
 };
 
@@ -15,11 +16,19 @@ pub(crate) struct RedisServer {
     child: Child,
     port: u16,
     folder: TempDir,
+    options: Vec<String>,
 }
 
 impl RedisServer {
     /// Starts one; `None`, with a word about it, if none is installed.
     pub(crate) fn start() -> Option<RedisServer> {
+        RedisServer::start_with(|_, port| vec!["--port".into(), port.to_string()])
+    }
+
+    /// Starts one with the options for its folder and port.
+    pub(crate) fn start_with(
+        options: impl FnOnce(&Path, u16) -> Vec<String>,
+    ) -> Option<RedisServer> {
         let is_there = Command::new("redis-server").arg("--version").output().is_ok();
         if !is_there {
             assert!(
@@ -31,8 +40,13 @@ impl RedisServer {
         }
         let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
         let folder = tempfile::tempdir().unwrap();
-        let child = launch(port, &folder);
-        Some(RedisServer { child, port, folder })
+        let options = options(folder.path(), port);
+        let child = launch(&options, &folder);
+        Some(RedisServer { child, port, folder, options })
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.port
     }
 
     pub(crate) fn url(&self) -> String {
@@ -50,7 +64,7 @@ impl RedisServer {
     }
 
     pub(crate) fn restart(&mut self) {
-        self.child = launch(self.port, &self.folder);
+        self.child = launch(&self.options, &self.folder);
     }
 
     /// What the client program prints.
@@ -68,9 +82,10 @@ impl Drop for RedisServer {
     }
 }
 
-fn launch(port: u16, folder: &TempDir) -> Child {
+fn launch(options: &[String], folder: &TempDir) -> Child {
     let mut child = Command::new("redis-server")
-        .args(["--port", &port.to_string(), "--bind", "127.0.0.1", "--save", ""])
+        .args(options)
+        .args(["--bind", "127.0.0.1", "--save", ""])
         .args(["--appendonly", "yes", "--appendfsync", "always", "--dir"])
         .arg(folder.path())
         .stdout(Stdio::piped())

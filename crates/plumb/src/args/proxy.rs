@@ -66,9 +66,12 @@ pub(crate) struct ProxyArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "listen")]
     pub(crate) max_children: u16,
     /// Share sessions with other replicas of this proxy through Redis or Valkey, such as
-    /// `redis://127.0.0.1:6379/0`
+    /// `redis://127.0.0.1:6379/0`, or `rediss://` for TLS
     #[arg(long, value_name = "URL", requires = "listen", help_heading = REPLICAS)]
     pub(crate) store: Option<String>,
+    /// Trust a store at `rediss://` by the certificates in this file alone (PEM)
+    #[arg(long, value_name = "FILE", requires = "store", help_heading = REPLICAS)]
+    pub(crate) store_ca: Option<PathBuf>,
     /// A file with the key that replicas seal session ids with, at least 32
     /// bytes; without it they keep one in the store
     #[arg(long, value_name = "FILE", requires = "listen", help_heading = REPLICAS)]

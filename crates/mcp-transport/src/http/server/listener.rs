@@ -9,6 +9,7 @@ use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
+    runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore},
     task::JoinSet,
 };
@@ -118,11 +119,42 @@ pub async fn serve<S: Servable>(
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
 ) {
+    serve_on(listener, vec![Worker::here(service)], settings, shutdown).await;
+}
+
+/// Like [`serve`], with the connections divided among workers.
+pub async fn serve_on<S: Servable>(
+    listener: TcpListener,
+    workers: Vec<Worker<S>>,
+    settings: ServeSettings,
+    shutdown: impl Future<Output = ()>,
+) {
     let welcome = |client: Client, service, settings: Arc<ServeSettings>, stop| async move {
         let Client { stream, address, open } = client;
         serve_connection(stream, service, &settings, (address, &open.activity), stop).await;
     };
-    accept_all(listener, service, settings, shutdown, welcome).await;
+    accept_all(listener, workers, settings, shutdown, welcome).await;
+}
+
+/// Serves some of the connections of a listener.
+#[derive(Debug, Clone)]
+pub struct Worker<S> {
+    /// The runtime it works on; `None` for the current one.
+    runtime: Option<Handle>,
+    service: S,
+}
+
+impl<S> Worker<S> {
+    /// Works on the runtime that accepts connections.
+    pub fn here(service: S) -> Worker<S> {
+        Worker { runtime: None, service }
+    }
+
+    /// Works on another runtime, which has to outlast the listener. If that has a single thread, a
+    /// connection never leaves it.
+    pub fn on(runtime: Handle, service: S) -> Worker<S> {
+        Worker { runtime: Some(runtime), service }
+    }
 }
 
 /// Like [`serve`], over TLS.
@@ -131,6 +163,18 @@ pub async fn serve_tls<S: Servable>(
     listener: TcpListener,
     tls: Arc<rustls::ServerConfig>,
     service: S,
+    settings: ServeSettings,
+    shutdown: impl Future<Output = ()>,
+) {
+    serve_tls_on(listener, tls, vec![Worker::here(service)], settings, shutdown).await;
+}
+
+/// Like [`serve_on`], over TLS.
+#[cfg(feature = "tls")]
+pub async fn serve_tls_on<S: Servable>(
+    listener: TcpListener,
+    tls: Arc<rustls::ServerConfig>,
+    workers: Vec<Worker<S>>,
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
 ) {
@@ -154,19 +198,21 @@ pub async fn serve_tls<S: Servable>(
             }
         }
     };
-    accept_all(listener, service, settings, shutdown, welcome).await;
+    accept_all(listener, workers, settings, shutdown, welcome).await;
 }
 
-async fn accept_all<S, F>(
+async fn accept_all<S, F, W>(
     listener: TcpListener,
-    service: S,
+    workers: Vec<Worker<S>>,
     settings: ServeSettings,
     shutdown: impl Future<Output = ()>,
-    welcome: impl Fn(Client, S, Arc<ServeSettings>, CancellationToken) -> F,
+    welcome: W,
 ) where
-    S: Clone,
+    S: Servable,
     F: Future<Output = ()> + Send + 'static,
+    W: Fn(Client, S, Arc<ServeSettings>, CancellationToken) -> F + Clone + Send + 'static,
 {
+    let mut next = workers.iter().cycle();
     let settings = Arc::new(settings);
     let room = Arc::new(Semaphore::new(settings.max_connections.clamp(1, Semaphore::MAX_PERMITS)));
     let open = Arc::new(Connections::default());
@@ -183,12 +229,28 @@ async fn accept_all<S, F>(
             () = &mut shutdown => break,
             Some(_) = connections.join_next() => {}
             ((stream, address), permit) = accepted => {
-                let client = Client { stream, address, open: open.add() };
-                let served = welcome(client, service.clone(), settings.clone(), stop.clone());
-                connections.spawn(async move {
-                    served.await;
-                    drop(permit);
-                });
+                let Some(worker) = next.next() else { continue };
+                let (open, service) = (open.add(), worker.service.clone());
+                let (welcome, settings, stop) = (welcome.clone(), settings.clone(), stop.clone());
+                let Some(runtime) = &worker.runtime else {
+                    let served = welcome(Client { stream, address, open }, service, settings, stop);
+                    connections.spawn(async move {
+                        served.await;
+                        drop(permit);
+                    });
+                    continue;
+                };
+                // A stream belongs to a runtime.
+                let Ok(stream) = stream.into_std() else { continue };
+                connections.spawn_on(
+                    async move {
+                        if let Ok(stream) = TcpStream::from_std(stream) {
+                            welcome(Client { stream, address, open }, service, settings, stop).await;
+                        }
+                        drop(permit);
+                    },
+                    runtime,
+                );
             }
         }
     }

@@ -27,11 +27,11 @@ mod unread;
 mod watching;
 
 #[cfg(feature = "tls")]
-pub use self::listener::serve_tls;
+pub use self::listener::{serve_tls, serve_tls_on};
 pub use self::{
     application::{Application, Refused, RequestInfo},
     fault::HttpFault,
-    listener::{Servable, ServeSettings, serve},
+    listener::{Servable, ServeSettings, Worker, serve, serve_on},
     mounted::Mounted,
     remote::RemoteAddress,
     reply::ResponseBody,

@@ -5,13 +5,14 @@ use mcp_proxy::{
     http::{Replica, SessionSeal},
     shutdown::{Drain, Phase},
 };
-use mcp_transport::http::server::{Servable, ServeSettings, serve, serve_tls};
+use mcp_transport::http::server::{Servable, ServeSettings, Worker, serve_on, serve_tls_on};
 use tokio::net::TcpListener;
 
 use super::{
     listener::{ListenerPlan, serve_until_drained},
     servers::{Server, Target},
     sharing::Sharing,
+    workers::Workers,
 };
 use crate::{
     args::{LogFormat, ProxyArgs},
@@ -83,8 +84,9 @@ impl<'a> GatewayPlan<'a> {
 
     /// Serves clients until we are told to stop, and ends what was started for them.
     pub(super) fn run(self) -> anyhow::Result<()> {
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime.block_on(async {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let workers = Workers::start()?;
+        let served = runtime.block_on(async {
             let GatewayPlan { listener: plan, mut inside, drain, sharing } = self;
             let listener = plan.open().await?;
             if let Some((sharing, seal)) = sharing {
@@ -98,7 +100,8 @@ impl<'a> GatewayPlan<'a> {
             match inside {
                 Inside::One(entrance) => {
                     let begin = || entrance.drain();
-                    welcome(listener, plan, entrance.clone(), begin, &drain).await;
+                    let serving = workers.serving(|| entrance.apart());
+                    welcome(listener, plan, serving, begin, &drain).await;
                     tokio::select! {
                         () = entrance.close() => {}
                         () = drain.reached(Phase::Forced) => {}
@@ -106,7 +109,8 @@ impl<'a> GatewayPlan<'a> {
                 }
                 Inside::Several(routes) => {
                     let begin = || routes.drain();
-                    welcome(listener, plan, routes.clone(), begin, &drain).await;
+                    let serving = workers.serving(|| routes.apart());
+                    welcome(listener, plan, serving, begin, &drain).await;
                     tokio::select! {
                         () = routes.close() => {}
                         () = drain.reached(Phase::Forced) => {}
@@ -114,14 +118,16 @@ impl<'a> GatewayPlan<'a> {
                 }
             }
             Ok(())
-        })
+        });
+        workers.end();
+        served
     }
 }
 
-async fn welcome(
+async fn welcome<S: Servable>(
     listener: TcpListener,
     plan: ListenerPlan,
-    service: impl Servable,
+    workers: Vec<Worker<S>>,
     begin_drain: impl FnOnce(),
     drain: &Drain,
 ) {
@@ -133,8 +139,8 @@ async fn welcome(
             begin_drain();
         };
         match plan.tls {
-            Some(tls) => serve_tls(listener, tls, service, settings, stop).await,
-            None => serve(listener, service, settings, stop).await,
+            Some(tls) => serve_tls_on(listener, tls, workers, settings, stop).await,
+            None => serve_on(listener, workers, settings, stop).await,
         }
     })
     .await;

@@ -12,6 +12,7 @@ mod sharing;
 mod spans;
 mod taps;
 mod ui;
+mod workers;
 
 use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
 

@@ -7,7 +7,10 @@ use mcp_proxy::{
     store::{RedisStore, StoreSettings},
 };
 
-use super::servers::{Server, Target};
+use super::{
+    secrets,
+    servers::{Server, Target},
+};
 use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
 
 /// What replicas of a proxy have in common.
@@ -44,12 +47,16 @@ impl<'a> Sharing<'a> {
             Target::Url(url) => matches!(UrlKind::of(url), Ok(UrlKind::Http)),
             Target::Command(_) => false,
         };
+        let mut settings = StoreSettings::default();
+        if let Some(path) = &args.store_ca {
+            settings.trusted = Some(secrets::read(path, "certificates")?);
+        }
         if let Some(url) = &args.store {
-            open(url, StoreSettings::default())?;
+            open(url, settings.clone())?;
         }
         Ok(shares.then(|| Sharing {
             args,
-            store: args.store.as_deref().map(|url| (url, StoreSettings::default())),
+            store: args.store.as_deref().map(|url| (url, settings)),
             has_sessions_there: servers.iter().any(is_there),
             has_sessions_here: !servers.iter().all(is_there),
         }))
