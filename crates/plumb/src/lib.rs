@@ -66,6 +66,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
     match args.command {
         Command::Check(args) => commands::check(&args, color),
         Command::Test(args) => commands::test(&args, color),
+        Command::TestServer(args) => commands::test_server(&args),
         Command::Proxy(args) => commands::proxy(*args, color),
         Command::Schema(args) => commands::schema(&args, color),
         Command::Rules(args) => commands::rules(&args, color),

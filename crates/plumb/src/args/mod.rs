@@ -25,7 +25,7 @@ pub(crate) use self::inspect::InspectArgs;
 pub(crate) use self::mock::MockArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 pub(crate) use self::replay::ReplayArgs;
-pub(crate) use self::test::TestArgs;
+pub(crate) use self::test::{TestArgs, TestServerArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -57,6 +57,9 @@ pub(crate) enum Command {
     /// Test a server: ask it everything, and show what it gets wrong
     #[command(after_help = test::TEST)]
     Test(Box<TestArgs>),
+    /// Be the server that a client under test starts
+    #[command(hide = true)]
+    TestServer(TestServerArgs),
     /// Pass traffic between a client and a server, and show what is wrong with it
     #[command(after_help = examples::PROXY)]
     Proxy(Box<ProxyArgs>),

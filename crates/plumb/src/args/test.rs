@@ -13,6 +13,15 @@ pub(crate) struct TestArgs {
     /// The server to start instead, with its arguments; without a shell
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
+    /// Test a client: COMMAND starts it, and a scripted server is put before it
+    #[arg(long, requires = "command", help_heading = CLIENT)]
+    pub(crate) client: bool,
+    /// The client speaks over its own standard input and output, as if it had started the server
+    #[arg(long, requires = "client", help_heading = CLIENT)]
+    pub(crate) stdio: bool,
+    /// Seconds of silence after which a client that does not exit has done its part
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds, requires = "client", help_heading = CLIENT)]
+    pub(crate) idle: Duration,
     /// Set a variable in the environment of the server; may be repeated
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) environment: Vec<(OsString, OsString)>,
@@ -77,7 +86,15 @@ pub(crate) struct TestArgs {
     pub(crate) write_baseline: Option<PathBuf>,
 }
 
+/// How the server that a client under test starts finds the test.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TestServerArgs {
+    pub(crate) address: String,
+    pub(crate) token: String,
+}
+
 const WHAT: &str = "What to test";
+const CLIENT: &str = "Clients";
 const SAFETY: &str = "Safety";
 
 fn phase(text: &str) -> Result<Phase, String> {
@@ -110,9 +127,15 @@ Examples:
   plumb test http://127.0.0.1:3000/mcp            a server at a URL
   plumb test --only requests --seed 7 -- ./server these probes again
   plumb test --allow-writes --record out -- ./server
+  plumb test --client -- my-client {server}       a client that starts a server
+  plumb test --client -- my-client --url {url}    a client that connects to one
 
 Starts the server, finds out which revisions it speaks and what it offers, and asks it what clients
 ask and what none should. Only tools that say of themselves that they only read are called, unless
 told otherwise.
+
+With --client, the client is started once for each scenario. {server} becomes the command of a
+scripted server: its words, or within a longer argument one line for a shell. {url} becomes its URL.
+The variables PLUMB_SERVER and PLUMB_URL have the same.
 
 Exit codes: 0 nothing found, 1 findings, 2 could not run.";

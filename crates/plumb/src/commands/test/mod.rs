@@ -1,5 +1,6 @@
-//! Tests a server actively.
+//! Tests a server or a client actively.
 
+mod client;
 mod human;
 mod located;
 mod recordings;
@@ -7,10 +8,14 @@ mod repeat;
 
 use std::sync::Arc;
 
-use mcp_probe::{Event, Launch, Limits, Report, Run, RunError, Safety, Settings, Target};
+use mcp_probe::{
+    Event, Launch, Limits, Report, Reporter, Run, RunError, Safety, Settings, Target,
+    client::ClientRun,
+};
 use mcp_proxy::shutdown;
 use mcp_rules::{Engine, Severity};
 
+pub(crate) use self::client::test_server;
 use self::{human::Human, located::Locator, repeat::Repeat};
 use super::{Outcome, notes::Notes};
 use crate::{
@@ -28,7 +33,22 @@ use crate::{
 /// How a shell shows that a program was interrupted.
 const INTERRUPTED: u8 = 130;
 
-/// Tests a server.
+/// What is tested.
+enum Subject {
+    Server(Run),
+    Client(ClientRun),
+}
+
+impl Subject {
+    async fn report(self, reporter: &mut dyn Reporter) -> anyhow::Result<Report> {
+        match self {
+            Subject::Server(run) => run.run(reporter).await.map_err(|error| untestable(&error)),
+            Subject::Client(run) => client::report(run, reporter).await,
+        }
+    }
+}
+
+/// Tests a server or a client.
 pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     let config = Config::chosen(&args.judging)?;
     let plan = JudgingPlan::new(&args.judging, &config)?;
@@ -42,10 +62,15 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     };
     let recordings = args.record.as_deref().map(recordings::Directory::create).transpose()?;
 
-    let mut settings = settings(args, plan.settings.limits.message_bytes);
-    settings.revisions.extend(plan.forced_revision);
+    let message_bytes = plan.settings.limits.message_bytes;
     let engine = Arc::new(Engine::new(schemas, plan.settings));
-    let run = Run::new(target(args)?, engine, settings);
+    let subject = if args.client {
+        Subject::Client(client::run(args, engine, message_bytes, plan.forced_revision)?)
+    } else {
+        let mut settings = settings(args, message_bytes);
+        settings.revisions.extend(plan.forced_revision);
+        Subject::Server(Run::new(target(args)?, engine, settings))
+    };
     let repeat = Repeat::new(args);
     let palette = Palette::of_stdout(color);
     let mut human = (args.format == Format::Human).then(|| Human::new(palette, repeat));
@@ -58,7 +83,7 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
             }
         };
         tokio::select! {
-            report = run.run(&mut reporter) => Some(report),
+            report = subject.report(&mut reporter) => Some(report),
             () = shutdown::requested() => None,
         }
     });
@@ -66,7 +91,7 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
     let report = match report {
         None => return Ok(Outcome::Exit(INTERRUPTED)),
-        Some(report) => report.map_err(|error| untestable(&error))?,
+        Some(report) => report?,
     };
     if let Some(directory) = &recordings {
         directory.keep(&report)?;

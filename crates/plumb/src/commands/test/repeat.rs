@@ -14,11 +14,17 @@ pub(super) struct Repeat {
     /// The server as a shell would start it; `None` at a URL.
     command: Option<String>,
     url: Option<String>,
+    is_of_client: bool,
 }
 
 impl Repeat {
     pub(super) fn new(args: &TestArgs) -> Repeat {
-        let mut options = vec![format!("--seed {}", args.seed)];
+        let mut options = if args.client {
+            vec!["--client".to_owned()]
+        } else {
+            vec![format!("--seed {}", args.seed)]
+        };
+        options.extend(args.stdio.then(|| "--stdio".to_owned()));
         for (name, value) in &args.environment {
             options.push(format!("--env {}", quoted_os(name, value)));
         }
@@ -38,7 +44,14 @@ impl Repeat {
             (None, Some(url)) => quoted(url),
             (None, None) => String::new(),
         };
-        Repeat { options, target, command, url: args.url.clone() }
+        // A client takes no lines.
+        let command = command.filter(|_| !args.client);
+        Repeat { options, target, command, url: args.url.clone(), is_of_client: args.client }
+    }
+
+    /// Whether a client is tested.
+    pub(super) fn is_of_client(&self) -> bool {
+        self.is_of_client
     }
 
     /// The command that runs this probe alone.
