@@ -28,6 +28,8 @@ pub(crate) struct Scenario {
     pub(crate) is_scripted: bool,
     /// What must become of the client.
     pub(crate) expect: Expect,
+    /// Rules that are broken because of the script.
+    pub(crate) pardons: &'static [&'static str],
     /// What else is to be judged.
     pub(crate) judge: fn(&Visit, &Met, &mut Verdicts<'_>),
 }
@@ -78,6 +80,8 @@ pub(crate) struct Manner {
     pub(crate) has_sessions: bool,
     /// Whether it answers with event streams even if there is only the answer.
     pub(crate) streams: bool,
+    /// Whether its event streams begin with an id to be resumed from.
+    pub(crate) primes: bool,
     /// Whether its event streams use everything that the standard allows.
     pub(crate) is_ornate: bool,
     /// Whether content types have a parameter.
@@ -90,6 +94,7 @@ impl Manner {
     pub(crate) const PLAIN: Manner = Manner {
         has_sessions: true,
         streams: true,
+        primes: false,
         is_ornate: false,
         has_charset: false,
         has_get: true,
@@ -112,6 +117,7 @@ impl Scenario {
             script: |_| None,
             is_scripted: false,
             expect: Expect::Anything,
+            pardons: &[],
             judge: |_, _, _| {},
         }
     }
@@ -149,6 +155,11 @@ impl Scenario {
 
     pub(crate) const fn expecting(mut self, expect: Expect) -> Scenario {
         self.expect = expect;
+        self
+    }
+
+    pub(crate) const fn pardoning(mut self, rules: &'static [&'static str]) -> Scenario {
+        self.pardons = rules;
         self
     }
 

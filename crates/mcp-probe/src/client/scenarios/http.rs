@@ -27,6 +27,11 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .over(HTTP)
         .in_manner(Manner { is_ornate: true, ..PLAIN })
         .expecting(Expect::Same(&rules::EVENT_STREAM_NOT_UNDERSTOOD)),
+    Scenario::new("http/priming", "event streams begin with an id and empty data")
+        .at(Revisions::only(Revision::V2025_11_25))
+        .over(HTTP)
+        .in_manner(Manner { primes: true, ..PLAIN })
+        .expecting(Expect::Same(&rules::EVENT_STREAM_NOT_UNDERSTOOD)),
     Scenario::new("http/json-charset", "content types of JSON have a parameter")
         .over(HTTP)
         .in_manner(Manner { has_charset: true, streams: false, ..PLAIN })
@@ -74,6 +79,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
 ];
 
 fn judge_restart(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
+    // A client that ends with an error does not go on, so it needs no session.
+    if visit.exit.is_some_and(|exit| !exit.is_success()) {
+        return;
+    }
     for play in &visit.plays {
         let state = play.state();
         let Some(twist) = state.twist else { continue };

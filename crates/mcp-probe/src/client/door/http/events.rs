@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use hyper::body::{Body, Frame};
-use mcp_core::{Revision, Side};
+use mcp_core::Side;
 use mcp_rules::{HttpEvent, HttpPart, SseEvent, TraceEntry};
 use tokio::sync::mpsc;
 
@@ -46,31 +46,25 @@ impl EventStream {
             Act::Owe(message) => Some(message.clone()),
             _ => None,
         });
-        let Some(message) = owes else { return true };
-        let id = {
-            let mut state = play.state();
-            state.http.events += 1;
-            let id = format!("event-{}", state.http.events);
-            state.http.owed = Some((id.clone(), message));
-            id
-        };
+        if owes.is_none() && !play.scenario.manner.primes {
+            return true;
+        }
+        let id = next_id(play);
         self.write(&format!("id: {id}\nretry: {RETRY}\ndata: \n\n")).await;
         let primed = SseEvent { id: Some(&id), event: None, data: Some(b""), retry: Some(RETRY) };
         self.record(play, primed, b"");
-        false
+        let goes_on = owes.is_none();
+        play.state().http.owed = owes.map(|message| (id, message));
+        goes_on
     }
 
     /// Sends texts as events, `piece` bytes at a time.
     pub(crate) async fn send(&mut self, play: &Play, texts: &[String], piece: usize) -> u64 {
-        let has_ids = play.revision < Revision::V2026_07_28;
+        let has_ids = play.scenario.manner.primes;
         let mut bytes = String::new();
         let mut line = 0;
         for text in texts {
-            let id = has_ids.then(|| {
-                let mut state = play.state();
-                state.http.events += 1;
-                format!("event-{}", state.http.events)
-            });
+            let id = has_ids.then(|| next_id(play));
             let is_ornate = play.scenario.manner.is_ornate;
             bytes +=
                 &if is_ornate { ornate(text, id.as_deref()) } else { plain(text, id.as_deref()) };
@@ -120,6 +114,12 @@ impl Body for EventBody {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         self.0.poll_recv(context).map(|bytes| bytes.map(|bytes| Ok(Frame::data(bytes))))
     }
+}
+
+fn next_id(play: &Play) -> String {
+    let mut state = play.state();
+    state.http.events += 1;
+    format!("event-{}", state.http.events)
 }
 
 fn plain(text: &str, id: Option<&str>) -> String {
