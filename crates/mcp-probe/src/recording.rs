@@ -1,6 +1,9 @@
 //! A conversation as lines that `plumb check` reads, judged as they come.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
+};
 
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
@@ -59,7 +62,14 @@ impl Recording {
     pub fn add(&self, entry: &TraceEntry<'_>) -> u64 {
         let mut writer = TraceWriter::new(Vec::new());
         // A vector takes everything.
-        let _ = writer.write(entry);
+        let _ = match self.tested {
+            Side::Server => writer.write(entry),
+            // How long a client waits matters to some rules.
+            Side::Client => {
+                let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
+                writer.write(&entry.clone().at(&time))
+            }
+        };
         let mut line = writer.into_inner();
         line.pop();
         let mut kept = self.lock();

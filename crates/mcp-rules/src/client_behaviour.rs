@@ -25,8 +25,6 @@ behaviours! {
         "basic#responses";
     UNKNOWN_REQUEST_ACCEPTED: "unknown-request-accepted", Level::Error, LEGACY, "basic#responses";
     UNKNOWN_REQUEST_CODE: "unknown-request-code", Level::Warning, LEGACY, "basic#responses";
-    UNDECLARED_REQUEST_ACCEPTED: "undeclared-request-accepted", Level::Warning, LEGACY,
-        "basic/lifecycle#capability-negotiation";
     UNKNOWN_NOTIFICATION_NOT_IGNORED: "unknown-notification-not-ignored", Level::Error, ALL,
         "basic#notifications";
     NOTIFICATION_NOT_TOLERATED: "notification-not-tolerated", Level::Error, ALL,

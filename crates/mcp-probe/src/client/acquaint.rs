@@ -1,6 +1,6 @@
 //! What a client does when nothing is unusual, at each revision.
 
-use std::io;
+use std::{collections::BTreeMap, io};
 
 use mcp_core::{Era, Revision};
 
@@ -51,8 +51,8 @@ pub(crate) async fn acquaint(setup: &Setup) -> Result<Introduction, Unmet> {
             let wire = play.wire;
             acquaintance.get_or_insert_with(|| Acquaintance {
                 wire,
-                met: Default::default(),
-                refused: Default::default(),
+                met: BTreeMap::new(),
+                refused: BTreeMap::new(),
             });
         }
         if !speaks(&visit, revision) {

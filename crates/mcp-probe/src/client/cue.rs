@@ -42,7 +42,9 @@ impl Cue<'_> {
 
     /// A successful answer.
     pub(crate) fn result(&self, result: Value) -> Value {
-        json!({ "jsonrpc": "2.0", "id": self.id, "result": result })
+        let mut message = json!({ "jsonrpc": "2.0", "id": self.id });
+        message["result"] = result;
+        message
     }
 
     /// A failed one.

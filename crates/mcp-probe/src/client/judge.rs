@@ -1,6 +1,6 @@
 //! What is wrong with a client, by what it did in a visit.
 
-use std::sync::Arc;
+use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
 use mcp_core::{Revision, Side};
 use mcp_rules::{Engine, Finding, RuleMeta, client_behaviour as rules};
@@ -70,33 +70,55 @@ pub(crate) fn judge(
     let (revision, stderr) = (met.revision, visit.stderr.as_str());
     let mut verdicts = Verdicts { engine, revision, stderr, failures: Vec::new() };
     judge_end(scenario, visit, met, &mut verdicts);
-    if !verdicts.failures.iter().any(|failure| failure.finding.rule.name == rules::CLIENT_DIED.name)
-    {
+    let has_died = |failure: &Failure| failure.finding.rule.name == rules::CLIENT_DIED.name;
+    if !verdicts.failures.iter().any(has_died) {
         for play in &visit.plays {
             judge_answers(play, &mut verdicts);
         }
         (scenario.judge)(visit, met, &mut verdicts);
     }
-    let says = |failures: &[Failure], names: &[&RuleMeta]| {
-        let is_one = |failure: &Failure| names.iter().any(|n| n.name == failure.finding.rule.name);
-        failures.iter().any(is_one)
-    };
-    let known = says(
-        &verdicts.failures,
-        &[&rules::PING_UNANSWERED, &rules::SERVER_REQUEST_UNANSWERED, &rules::CLIENT_DIED],
-    );
+    let found = found_by_rules(scenario, visit);
+    once(verdicts.failures, found)
+}
+
+/// What the rules have found in the conversations, the same only once.
+fn found_by_rules(scenario: &Scenario, visit: &Visit) -> Vec<Failure> {
+    let mut seen = BTreeSet::new();
+    let mut failures = Vec::new();
     for play in &visit.plays {
         for finding in play.recording.take_findings() {
-            // The same was said with more precision.
-            let is_known = finding.rule.name == "request-unanswered" && known;
-            if is_known || scenario.pardons.contains(&finding.rule.name) {
-                continue;
+            let is_new = seen.insert((finding.rule.name, finding.message.to_string()));
+            if is_new && !scenario.pardons.contains(&finding.rule.name) {
+                let recording = Arc::clone(&play.recording);
+                failures.push(Failure { finding, recording, stderr: None });
             }
-            let recording = Arc::clone(&play.recording);
-            verdicts.failures.push(Failure { finding, recording, stderr: None });
         }
     }
-    verdicts.failures
+    failures
+}
+
+/// Both, where neither says what the other says with more precision.
+fn once(verdicts: Vec<Failure>, found: Vec<Failure>) -> Vec<Failure> {
+    let name = |failure: &Failure| failure.finding.rule.name;
+    let has = |failures: &[Failure], names: &[&str]| {
+        failures.iter().any(|failure| names.contains(&name(failure)))
+    };
+    let misanswers = has(&found, &["response-unknown-id", "response-id-type-mismatch"]);
+    let reuses = has(&found, &["session-reused-after-404"]);
+    let mut all: Vec<Failure> = verdicts
+        .into_iter()
+        .filter(|failure| match name(failure) {
+            "ping-unanswered" | "server-request-unanswered" => !misanswers,
+            "session-not-restarted" => !reuses,
+            _ => true,
+        })
+        .collect();
+    let unanswered =
+        has(&all, &["ping-unanswered", "server-request-unanswered", "client-died"]) || misanswers;
+    all.extend(
+        found.into_iter().filter(|failure| name(failure) != "request-unanswered" || !unanswered),
+    );
+    all
 }
 
 fn judge_end(scenario: &Scenario, visit: &Visit, met: &Met, verdicts: &mut Verdicts<'_>) {
@@ -134,13 +156,13 @@ fn judge_end(scenario: &Scenario, visit: &Visit, met: &Met, verdicts: &mut Verdi
     }
     let mut message = format!("{}, but the client did not go on", scenario.about);
     if !missing.is_empty() {
-        message += &format!(" to `{}`", missing.join("`, `"));
+        let _ = write!(message, " to `{}`", missing.join("`, `"));
     }
-    match visit.exit.filter(|_| fails) {
-        Some(exit) => message += &format!(": {}", exit.text()),
-        None if hangs => message += &format!(", nor exit within {:?}", visit.waited),
-        None => {}
-    }
+    let _ = match visit.exit.filter(|_| fails) {
+        Some(exit) => write!(message, ": {}", exit.text()),
+        None if hangs => write!(message, ", nor exit within {:?}", visit.waited),
+        None => Ok(()),
+    };
     verdicts.fail(rule, play, line, message, "go on as if nothing had happened");
 }
 
@@ -171,17 +193,6 @@ fn judge_answers(play: &Play, verdicts: &mut Verdicts<'_>) {
                 let help = "answer with the error -32601";
                 verdicts.fail(&rules::UNKNOWN_REQUEST_CODE, play, answer.line, message, help);
             }
-            Expected::Error if answer.kind == Kind::Result => {
-                let message = format!("`{method}` was served although it was not declared");
-                let help = "declare the capability, or answer with the error -32601";
-                verdicts.fail(
-                    &rules::UNDECLARED_REQUEST_ACCEPTED,
-                    play,
-                    answer.line,
-                    message,
-                    help,
-                );
-            }
             _ => {}
         }
     }
@@ -201,8 +212,5 @@ fn is_crash(exit: Exit, stderr: &str) -> bool {
 }
 
 fn is_about_the_process(rule: &RuleMeta) -> bool {
-    !matches!(
-        rule.name,
-        "next-page-not-fetched" | "session-not-deleted" | "undeclared-request-accepted"
-    )
+    !matches!(rule.name, "next-page-not-fetched" | "session-not-deleted")
 }

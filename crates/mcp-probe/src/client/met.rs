@@ -21,6 +21,7 @@ pub struct Acquaintance {
 /// What a client does at one revision when nothing is unusual.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
+#[expect(clippy::struct_excessive_bools, reason = "each is a habit of its own")]
 pub struct Met {
     /// The revision.
     pub revision: Revision,

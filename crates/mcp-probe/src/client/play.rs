@@ -37,6 +37,8 @@ pub(crate) struct Plays {
     pub(crate) changed: Arc<Notify>,
 }
 
+/// More messages are not heard in one conversation.
+const MESSAGES: usize = 1_000;
 /// More conversations are not begun in one visit.
 const MOST: usize = 64;
 
@@ -120,6 +122,8 @@ pub(crate) struct State {
     pub(crate) is_open: bool,
     /// The line of the first thing that a plain server would not have done.
     pub(crate) twist: Option<u64>,
+    /// The line of the first message that the server sent then.
+    pub(crate) answered: Option<u64>,
     /// How the conversation has ended, if it has.
     pub(crate) closed: Option<Closed>,
     /// What happens over HTTP besides messages.
@@ -171,7 +175,7 @@ impl Play {
 
     /// Whether the client may say more.
     pub(crate) fn has_room(&self) -> bool {
-        self.recording.bytes() < self.limits.recording_bytes
+        self.recording.bytes() < self.limits.recording_bytes && self.state().heard.len() < MESSAGES
     }
 
     /// Whether something is being done for the client.
@@ -265,7 +269,10 @@ impl Play {
         }
         if method == "initialize" {
             state.answers_initialize = true;
-        } else if !is_opening && message.kind == Kind::Request {
+        } else if !is_opening
+            && message.kind == Kind::Request
+            && (state.answers_initialize || is_era == Era::Modern)
+        {
             state.after_opening += 1;
         }
         let capabilities = state.capabilities.clone();
@@ -304,7 +311,8 @@ impl Play {
         for act in acts {
             match act {
                 Act::Tell(message) | Act::Owe(message) => {
-                    outlet.send(self, &message.to_string()).await;
+                    let line = outlet.send(self, &message.to_string()).await;
+                    self.note_answer(line);
                 }
                 Act::Text(text) => {
                     outlet.send(self, &text).await;
@@ -331,6 +339,14 @@ impl Play {
                 Act::Status(_) => {}
             }
             self.touch();
+        }
+    }
+
+    /// Notes that the server has sent something on this line.
+    pub(crate) fn note_answer(&self, line: u64) {
+        let mut state = self.state();
+        if state.twist.is_some() {
+            state.answered.get_or_insert(line);
         }
     }
 

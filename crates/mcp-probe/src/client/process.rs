@@ -112,22 +112,25 @@ impl Drop for Process {
 
 async fn supervise(mut child: Child, exited: watch::Sender<Option<Exit>>, kill: Arc<Notify>) {
     let id = child.id();
-    let status = tokio::select! {
-        status = child.wait() => status,
+    let (status, is_killed) = tokio::select! {
+        status = child.wait() => (status, false),
         () = kill.notified() => {
             kill_group(id);
             // It may have gone meanwhile.
             let _ = child.start_kill();
-            child.wait().await
+            (child.wait().await, true)
         }
     };
-    // Its own children may still be there.
-    kill_group(id);
     let exit = status.map_or(Exit { code: None, signal: None }, |status| Exit {
         code: status.code(),
         signal: signal(status),
     });
     exited.send_replace(Some(exit));
+    if !is_killed {
+        // Its children may have something to say before they end too.
+        kill.notified().await;
+        kill_group(id);
+    }
 }
 
 #[cfg(unix)]

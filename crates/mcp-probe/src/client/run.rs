@@ -155,6 +155,15 @@ impl Course {
         if let Some(reason) = missing(scenario.needs, &met, self.acquaintance.wire) {
             return self.skip(scenario, revision, reason, reporter);
         }
+        let explains = |result: &ProbeResult| {
+            result.name == scenario.after
+                && result.revision == revision
+                && result.outcome == Outcome::Failed
+        };
+        if self.results.iter().any(explains) {
+            let reason = format!("{} failed, which explains this", scenario.after);
+            return self.skip(scenario, revision, reason, reporter);
+        }
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             self.out_of_time = true;

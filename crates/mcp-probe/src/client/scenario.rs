@@ -28,6 +28,8 @@ pub(crate) struct Scenario {
     pub(crate) is_scripted: bool,
     /// What must become of the client.
     pub(crate) expect: Expect,
+    /// The scenario whose failure explains that of this one; empty if there is none.
+    pub(crate) after: &'static str,
     /// Rules that are broken because of the script.
     pub(crate) pardons: &'static [&'static str],
     /// What else is to be judged.
@@ -117,6 +119,7 @@ impl Scenario {
             script: |_| None,
             is_scripted: false,
             expect: Expect::Anything,
+            after: "",
             pardons: &[],
             judge: |_, _, _| {},
         }
@@ -155,6 +158,11 @@ impl Scenario {
 
     pub(crate) const fn expecting(mut self, expect: Expect) -> Scenario {
         self.expect = expect;
+        self
+    }
+
+    pub(crate) const fn unless_failed(mut self, name: &'static str) -> Scenario {
+        self.after = name;
         self
     }
 

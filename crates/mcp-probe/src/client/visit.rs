@@ -112,10 +112,10 @@ impl Setup {
         loop {
             let changed = plays.changed.notified();
             let list = plays.all();
-            let last = list.iter().filter_map(|play| play.last_activity()).max();
+            let active = list.iter().filter_map(|play| play.last_activity()).max();
             let is_busy = list.iter().any(|play| play.is_busy());
-            let deadline = match last {
-                Some(last) => last + patience,
+            let deadline = match active {
+                Some(active) => active + patience,
                 None => begun + self.settings.limits.start,
             };
             let end = begun + LONGEST;

@@ -6,6 +6,7 @@ use mcp_probe::{Phase, Seed};
 use super::{FailOn, Format, JudgingArgs, OUTPUT, values::fail_on};
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct TestArgs {
     /// The server to test, at a URL with http, https, ws or wss
     #[arg(value_name = "URL", required_unless_present = "command", conflicts_with = "command")]

@@ -130,13 +130,13 @@ async fn read_frame(
 ) -> io::Result<u8> {
     let mut head = [0; 5];
     input.read_exact(&mut head).await?;
-    frame.resize(length_of(&head)?, 0);
+    frame.resize(length_of(head)?, 0);
     input.read_exact(frame).await?;
     Ok(head[0])
 }
 
-fn length_of(head: &[u8; 5]) -> io::Result<usize> {
-    let [_, length @ ..] = *head;
+fn length_of(head: [u8; 5]) -> io::Result<usize> {
+    let [_, length @ ..] = head;
     let length = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
     if length > FRAME {
         return Err(io::ErrorKind::InvalidData.into());
@@ -180,7 +180,7 @@ pub fn relay(address: &str, token: &str) -> io::Result<()> {
         if stream.read_exact(&mut head).is_err() {
             return Ok(());
         }
-        frame.resize(length_of(&head)?, 0);
+        frame.resize(length_of(head)?, 0);
         if stream.read_exact(&mut frame).is_err() {
             return Ok(());
         }

@@ -86,8 +86,10 @@ fn extra_members(cue: &Cue<'_>) -> Option<Vec<Act>> {
 
 fn judge_unknown_version(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
     for play in &visit.plays {
-        let goes_on = play.state().heard.iter().find_map(|message| {
-            let method = message.method()?;
+        let state = play.state();
+        let Some(answered) = state.answered else { continue };
+        let goes_on = state.heard.iter().find_map(|message| {
+            let method = message.method().filter(|_| message.line > answered)?;
             let opens = matches!(method, "initialize" | "server/discover" | "ping");
             (!opens && method != "notifications/cancelled")
                 .then(|| (message.line, method.to_owned()))
@@ -115,8 +117,9 @@ fn judge_plain(visit: &Visit, met: &Met, verdicts: &mut Verdicts<'_>) {
             let help = "send `notifications/initialized` once `initialize` was answered";
             verdicts.fail(&rules::INITIALIZED_NEVER_SENT, play, last, message, help);
         }
-        if state.closed.is_some_and(|closed| closed.killed) && met.own_server {
-            let message = "the client killed the server while its input was open";
+        // A process that was only asked what it speaks has nothing to lose.
+        if state.closed.is_some_and(|closed| closed.killed) && met.own_server && goes_on {
+            let message = "the client killed the server instead of closing its input and waiting";
             let help = "close the server's input first, and wait for it to exit";
             verdicts.fail(&rules::SERVER_KILLED, play, last, message, help);
         }

@@ -35,6 +35,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario::new("http/json-charset", "content types of JSON have a parameter")
         .over(HTTP)
         .in_manner(Manner { has_charset: true, streams: false, ..PLAIN })
+        .unless_failed("http/json")
         .expecting(Expect::Same(&rules::CONTENT_TYPE_PARAMETER_NOT_UNDERSTOOD)),
     Scenario::new("http/events-charset", "content types of event streams have a parameter")
         .over(HTTP)
@@ -60,6 +61,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     Scenario::new("http/resumption", "the stream of an answer ends before the answer")
         .at(Revisions::only(Revision::V2025_11_25))
         .over(HTTP)
+        .unless_failed("http/priming")
         .needing(Needs::Request)
         .script(|cue| {
             if !cue.is_first() || cue.id.is_null() {
@@ -71,6 +73,16 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             }
         })
         .judged_by(judge_resumption),
+    Scenario::new("http/body-not-json", "the body of an answer is not JSON")
+        .over(HTTP)
+        .in_manner(Manner { streams: false, ..PLAIN })
+        .unless_failed("http/json")
+        .needing(Needs::Request)
+        .script(|cue| {
+            let text = "<html>Bad gateway".to_owned();
+            (cue.is_first() && !cue.id.is_null()).then(|| vec![Act::Text(text)])
+        })
+        .expecting(Expect::Survive),
     Scenario::new("http/server-error", "the server fails with 500")
         .over(HTTP)
         .needing(Needs::Request)

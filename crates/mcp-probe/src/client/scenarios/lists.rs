@@ -1,7 +1,7 @@
 //! Lists in pages.
 
 use mcp_rules::client_behaviour as rules;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::client::{
     act::Act,
@@ -40,9 +40,9 @@ fn judge_pages(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
         let lists: Vec<_> =
             state.heard.iter().filter(|heard| heard.method() == Some("tools/list")).collect();
         let Some(last) = lists.last() else { continue };
-        let follows = lists.iter().any(|list| {
-            list.value.pointer("/params/cursor").is_some_and(|cursor| cursor.is_string())
-        });
+        let follows = lists
+            .iter()
+            .any(|list| list.value.pointer("/params/cursor").is_some_and(Value::is_string));
         if !follows {
             let message =
                 "the answer to `tools/list` has a `nextCursor`, and nobody asked for the rest";

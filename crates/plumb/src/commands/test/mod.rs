@@ -36,14 +36,14 @@ const INTERRUPTED: u8 = 130;
 /// What is tested.
 enum Subject {
     Server(Run),
-    Client(ClientRun),
+    Client(Box<ClientRun>),
 }
 
 impl Subject {
     async fn report(self, reporter: &mut dyn Reporter) -> anyhow::Result<Report> {
         match self {
             Subject::Server(run) => run.run(reporter).await.map_err(|error| untestable(&error)),
-            Subject::Client(run) => client::report(run, reporter).await,
+            Subject::Client(run) => client::report(*run, reporter).await,
         }
     }
 }
@@ -65,7 +65,8 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     let message_bytes = plan.settings.limits.message_bytes;
     let engine = Arc::new(Engine::new(schemas, plan.settings));
     let subject = if args.client {
-        Subject::Client(client::run(args, engine, message_bytes, plan.forced_revision)?)
+        let run = client::run(args, engine, message_bytes, plan.forced_revision)?;
+        Subject::Client(Box::new(run))
     } else {
         let mut settings = settings(args, message_bytes);
         settings.revisions.extend(plan.forced_revision);

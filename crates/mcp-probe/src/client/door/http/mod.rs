@@ -101,7 +101,7 @@ impl Endpoint {
         let line = exchange.record_request(&self.url, &head, &body);
         play.touch();
         match head.method {
-            Method::POST => exchange.post(line, &body).await,
+            Method::POST => exchange.post(line, &body),
             Method::GET => exchange.get(&head),
             Method::DELETE => exchange.delete(),
             _ => exchange.empty(StatusCode::METHOD_NOT_ALLOWED),
@@ -110,7 +110,7 @@ impl Endpoint {
 }
 
 impl Exchange<'_> {
-    async fn post(&self, line: u64, body: &[u8]) -> Answer {
+    fn post(&self, line: u64, body: &[u8]) -> Answer {
         let messages = self.play.hear(line, body, Some(self.number));
         let has_request = messages.iter().any(|message| message.kind == Kind::Request);
         let is_initialize = messages.iter().any(|message| message.method() == Some("initialize"));
@@ -127,7 +127,7 @@ impl Exchange<'_> {
             [Act::Tell(message)] if !manner.streams || self.is_refusal(message) => {
                 self.json(message, session.as_deref())
             }
-            [Act::Text(text)] => self.text(text, session.as_deref()),
+            [Act::Text(text)] if !manner.streams => self.text(text, session.as_deref()),
             _ => self.stream(acts, session.as_deref()),
         }
     }
@@ -186,7 +186,8 @@ impl Exchange<'_> {
         };
         let mut answer = with_body(status, message.to_string());
         self.finish(&mut answer, "application/json", session);
-        self.record_response(status, answer.headers(), message.to_string().as_bytes());
+        let line = self.record_response(status, answer.headers(), message.to_string().as_bytes());
+        self.play.note_answer(line);
         self.play.touch();
         answer
     }
