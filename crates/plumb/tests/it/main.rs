@@ -35,6 +35,7 @@ mod replay;
 #[cfg(unix)]
 mod replicas;
 mod tail;
+mod test_client;
 mod test_command;
 #[cfg(unix)]
 mod upstreams;
