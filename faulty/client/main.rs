@@ -67,9 +67,9 @@ fn run() -> anyhow::Result<()> {
         Client::new(name, is_modern, Box::new(stdio::Stdio::start(&target, &arguments, name)?))
     };
     if is_modern {
-        modern::run(&mut client)?
+        modern::run(&mut client)?;
     } else {
-        legacy::run(&mut client)?
+        legacy::run(&mut client)?;
     }
     client.close()
 }

@@ -51,7 +51,7 @@ impl Stdio {
             }
         });
         let (input, listening) = (child.stdin.take(), Some(listening));
-        Ok(Stdio { fault, input, child, output, has_complained, listening })
+        Ok(Stdio { fault, child, input, output, has_complained, listening })
     }
 }
 

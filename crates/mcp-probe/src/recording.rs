@@ -65,10 +65,7 @@ impl Recording {
         let _ = match self.tested {
             Side::Server => writer.write(entry),
             // How long a client waits matters to some rules.
-            Side::Client => {
-                let time = humantime::format_rfc3339_micros(SystemTime::now()).to_string();
-                writer.write(&entry.clone().at(&time))
-            }
+            Side::Client => writer.write(&entry.at(&now())),
         };
         let mut line = writer.into_inner();
         line.pop();
@@ -162,4 +159,9 @@ impl Recording {
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "a recording says when it was made")]
+fn now() -> String {
+    humantime::format_rfc3339_micros(SystemTime::now()).to_string()
 }

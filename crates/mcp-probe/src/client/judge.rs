@@ -87,7 +87,7 @@ fn found_by_rules(scenario: &Scenario, visit: &Visit) -> Vec<Failure> {
     let mut failures = Vec::new();
     for play in &visit.plays {
         for finding in play.recording.take_findings() {
-            let is_new = seen.insert((finding.rule.name, finding.message.to_string()));
+            let is_new = seen.insert((finding.rule.name, finding.message.clone()));
             if is_new && !scenario.pardons.contains(&finding.rule.name) {
                 let recording = Arc::clone(&play.recording);
                 failures.push(Failure { finding, recording, stderr: None });
