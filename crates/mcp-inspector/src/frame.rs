@@ -6,7 +6,7 @@ use mcp_jsonrpc::Envelope;
 use mcp_rules::{Finding, HttpRecord, Identity, ProcessRecord, ReadLine, Record, Severity};
 use serde::Serialize;
 
-use crate::text::excerpt;
+use crate::{preview, text::excerpt};
 
 /// What a frame is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -140,8 +140,6 @@ pub struct Frame {
     pub revision: Option<Revision>,
 }
 
-/// Longest preview, in characters.
-const PREVIEW: usize = 160;
 /// Longest name or id, in characters.
 const NAME: usize = 120;
 
@@ -226,7 +224,7 @@ fn of_message(message: Node<'_>, identities: &[Identity]) -> Row {
         let mut row = empty(Kind::Batch);
         row.entries = Some(message.len());
         row.bytes = message.raw().len() as u64;
-        row.preview = excerpt(message.raw(), PREVIEW);
+        row.preview = excerpt(message.raw(), preview::LONGEST);
         return row;
     }
     let envelope = Envelope::of(message);
@@ -253,7 +251,7 @@ fn of_message(message: Node<'_>, identities: &[Identity]) -> Row {
         Kind::Malformed => Some(message),
         _ => envelope.result.or(envelope.error).or(params),
     };
-    row.preview = payload.map(|payload| excerpt(payload.raw(), PREVIEW)).unwrap_or_default();
+    row.preview = payload.map(preview::of_payload).unwrap_or_default();
     row
 }
 
@@ -295,7 +293,7 @@ pub(crate) fn exit_of(code: Option<i64>, signal: Option<i64>) -> String {
 fn text_row(kind: Kind, text: &[u8]) -> Row {
     let mut row = empty(kind);
     row.bytes = text.len() as u64;
-    row.preview = excerpt(text, PREVIEW);
+    row.preview = excerpt(text, preview::LONGEST);
     row
 }
 
@@ -303,6 +301,7 @@ fn text_row(kind: Kind, text: &[u8]) -> Row {
 fn surround(row: &mut Row, record: &Record<'_>) {
     row.from = (!record.is_gap).then_some(record.from);
     row.at = record.millis;
+    row.by_proxy = record.is_stand_in;
     if !record.session.is_empty() {
         row.session = Some(excerpt(&record.session, NAME));
     }

@@ -13,8 +13,12 @@
 
 mod demo;
 mod frame;
+mod import;
 mod log;
+mod preview;
 mod problems;
+mod report;
+mod schemas;
 mod service;
 mod session;
 mod speak;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use mcp_core::{Era, Side};
+use mcp_core::{Era, Meta, Side};
 use mcp_json::Node;
 use mcp_rules::{Limits, LineReader};
 use serde::Serialize;
@@ -28,12 +28,14 @@ pub(crate) struct SessionView {
     tools: Vec<ToolView>,
     /// Requests without an answer, the newest last.
     pending: Vec<Row>,
-    /// Resources that the client wants to hear about.
+    /// What the client wants to hear about: resources, and lists in a stateless revision.
     subscriptions: Vec<String>,
     /// Answers and how long they took, the newest last.
     latency: Vec<Answered>,
     /// The last messages.
     recent: Vec<Row>,
+    /// How many HTTP requests there are.
+    exchanges: u64,
 }
 
 /// What a side says about itself.
@@ -113,8 +115,13 @@ impl SessionView {
                 Era::Modern => "stateless",
             });
         }
+        self.exchanges += u64::from(row.http.is_some());
         let is_answer = matches!(row.kind, Kind::Result | Kind::Error);
-        if is_answer || matches!(row.kind, Kind::Request | Kind::Notification) {
+        let is_said = matches!(
+            row.kind,
+            Kind::Request | Kind::Notification | Kind::Malformed | Kind::Batch | Kind::Text
+        );
+        if is_answer || is_said {
             self.recent.push(row.clone());
             keep_last(&mut self.recent, RECENT);
         }
@@ -163,6 +170,17 @@ impl SessionView {
                     self.subscriptions.push(uri);
                 }
             }
+            // Open for as long as it is not answered.
+            (Some("subscriptions/listen"), Kind::Request) if row.pair.is_none() => {
+                let wanted = reader.read(&frame.line, |line| {
+                    let wanted = line.message()?.get("params")?.get("notifications")?;
+                    Some(excerpt(wanted.raw(), 200))
+                });
+                let words = format!("#{}: {}", row.number, wanted.unwrap_or_default());
+                if self.subscriptions.len() < MOST_PENDING {
+                    self.subscriptions.push(words);
+                }
+            }
             (Some("resources/unsubscribe"), Kind::Request) => {
                 self.subscriptions.retain(|uri| Some(uri) != row.target.as_ref());
             }
@@ -172,15 +190,25 @@ impl SessionView {
 
     /// What a side says about itself when it introduces itself.
     fn introduce(&mut self, row: &Row, message: Node<'_>) {
-        let (party, stated, info) = match row.from {
-            Some(Side::Client) => (&mut self.client, message.get("params"), "clientInfo"),
-            Some(Side::Server) => (&mut self.server, message.get("result"), "serverInfo"),
+        let (party, stated, names) = match row.from {
+            Some(Side::Client) => {
+                let names = ["clientInfo", Meta::CLIENT_INFO, Meta::CLIENT_CAPABILITIES];
+                (&mut self.client, message.get("params"), names)
+            }
+            Some(Side::Server) => {
+                let names = ["serverInfo", Meta::SERVER_INFO, "capabilities"];
+                (&mut self.server, message.get("result"), names)
+            }
             None => return,
         };
         let Some(stated) = stated else { return };
+        // Stateless revisions say it in `_meta`.
+        let meta = |name| stated.get("_meta").and_then(|meta| meta.get(name));
+        let [info, info_in_meta, capabilities_in_meta] = names;
+        let capabilities = stated.get("capabilities");
         party.frame = Some(row.number);
-        party.info = stated.get(info).and_then(raw);
-        party.capabilities = stated.get("capabilities").and_then(raw);
+        party.info = stated.get(info).or_else(|| meta(info_in_meta)).and_then(raw);
+        party.capabilities = capabilities.or_else(|| meta(capabilities_in_meta)).and_then(raw);
     }
 }
 

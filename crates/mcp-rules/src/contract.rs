@@ -67,6 +67,22 @@ impl SchemaContract {
         self.readings.iter().any(|reading| reading.accepts(value))
     }
 
+    /// Whether `value` matches in every dialect that the schema may be written in. `false` if the
+    /// schema is unusable.
+    pub fn surely_accepts(&self, value: Node<'_>) -> bool {
+        !self.readings.is_empty() && self.readings.iter().all(|reading| reading.accepts(value))
+    }
+
+    /// Whether `value` breaks it in every dialect, as far as can be told without a guess.
+    pub fn surely_refuses(&self, value: Node<'_>) -> bool {
+        !self.breaches(value).found.is_empty()
+    }
+
+    /// Whether it can be broken: not if the schema is unusable.
+    pub fn is_usable(&self) -> bool {
+        !self.readings.is_empty()
+    }
+
     /// Every violation by `value`, as `ajv` 8 lists them; empty if it is accepted. Includes
     /// uncertain ones, such as an expression that takes too long: whoever enforces a contract must
     /// not let through what could not be judged.
@@ -182,6 +198,8 @@ mod tests {
         let contract = SchemaContract::read(&schemas, schema.root(), revision);
         let found = contract.breaches(value.root());
         assert!(found.found.is_empty() || !contract.violations(value.root()).is_empty());
+        assert_eq!(contract.surely_refuses(value.root()), !found.found.is_empty());
+        assert!(!contract.surely_accepts(value.root()) || contract.accepts(value.root()));
         found.found.into_iter().map(|breach| breach.schema_path).collect()
     }
 
@@ -220,6 +238,22 @@ mod tests {
         check(schema, r#"{"a":"z"}"#, &[]);
         let schema = r#"{"if":{"pattern":"(?=x)y"},"else":{"minLength":5}}"#;
         check(schema, r#""z""#, &[]);
+    }
+
+    #[test]
+    fn what_only_one_reading_accepts_is_sure_in_neither_way() {
+        let sure = |schema: &str, value: &str, revision| {
+            let mut tapes = (Tape::new(), Tape::new());
+            let schema = tapes.0.parse(schema.as_bytes(), Limits::default()).unwrap();
+            let value = tapes.1.parse(value.as_bytes(), Limits::default()).unwrap();
+            let contract = SchemaContract::read(&ToolSchemas::default(), schema.root(), revision);
+            (contract.surely_accepts(value.root()), contract.surely_refuses(value.root()))
+        };
+        let schema = r##"{"$defs":{"a":{}},"$ref":"#/$defs/a","type":"string"}"##;
+        assert_eq!(sure(schema, "1", Revision::V2025_06_18), (false, false));
+        assert_eq!(sure(schema, "1", Revision::LATEST), (false, true));
+        assert_eq!(sure(schema, r#""a""#, Revision::V2025_06_18), (true, false));
+        assert_eq!(sure(r#"{"type":"nonsense"}"#, "1", Revision::LATEST), (false, false));
     }
 
     #[test]

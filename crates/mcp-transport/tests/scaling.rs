@@ -9,10 +9,9 @@
 mod toy;
 
 use std::{
-    alloc::System,
     io::Cursor,
     pin::Pin,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     task::{Context, Poll},
 };
 
@@ -28,7 +27,6 @@ use mcp_transport::{
     },
     ws::{WsServerSettings, accept},
 };
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, Stats, StatsAlloc};
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWriteExt as _, ReadBuf, duplex},
     runtime::Builder,
@@ -36,12 +34,6 @@ use tokio::{
 use tower_service::Service as _;
 
 use toy::Toy;
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// One measurement at a time: the allocator counts for all threads.
-static MEASURING: Mutex<()> = Mutex::new(());
 
 /// Holds `run` to the law, for what `make` makes of a size and of twice that size.
 #[track_caller]
@@ -52,19 +44,14 @@ fn law(what: &str, size: usize, make: impl Fn(usize) -> Vec<u8>, run: impl Fn(By
 /// The same for what is not bytes.
 #[track_caller]
 fn law_of<I>(what: &str, size: usize, make: impl Fn(usize) -> I, run: impl Fn(I)) {
-    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
-    let measure = |input: I| -> Stats {
-        let region = Region::new(ALLOCATOR);
-        run(input);
-        region.change()
-    };
+    // Allocations of this thread alone; nothing here works on another.
+    let measure = |input: I| allocation_counter::measure(|| run(input));
     measure(make(size));
     let (once, twice) = (measure(make(size)), measure(make(2 * size)));
-    let count = |stats: Stats| stats.allocations + stats.reallocations;
     assert!(
-        10 * count(twice) <= 22 * count(once) + 2_000
+        10 * twice.count_total <= 22 * once.count_total + 2_000
             // Buffers grow by doubling, so one may be twice as large as it must be.
-            && 10 * twice.bytes_allocated <= 23 * once.bytes_allocated + (1 << 20),
+            && 10 * twice.bytes_total <= 23 * once.bytes_total + (1 << 20),
         "{what}, {size} and {}: {once:?} {twice:?}",
         2 * size
     );

@@ -1,22 +1,19 @@
 //! What the page asks for, as JSON.
 
-use std::collections::hash_map::RandomState;
-
 use axum::{
     Json,
-    body::Body,
     extract::{Path, Query, State},
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_json::Node;
-use mcp_rules::{Content, Finding, Limits, LineReader, ProcessRecord, ReadLine, redact::Redactor};
+use mcp_rules::{Content, Finding, Limits, LineReader, ProcessRecord, ReadLine};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::State as Served;
-use crate::{Frame, Problem, Row, log::Summary, session::SessionView, text::excerpt};
+use crate::{Frame, Problem, Row, log::Summary, schemas, session::SessionView, text::excerpt};
 
 /// What is looked at, and what there is of it.
 #[derive(Debug, Serialize)]
@@ -130,6 +127,28 @@ pub(super) async fn text(
     ([(CONTENT_TYPE, "application/octet-stream")], text).into_response()
 }
 
+/// The line of the recording, as it is.
+pub(super) async fn line(
+    State(served): State<Served>,
+    Path((_, number)): Path<(String, u64)>,
+) -> Response {
+    let Some(line) = served.log.frame(number, |frame| frame.line.clone()) else { return gone() };
+    ([(CONTENT_TYPE, "application/octet-stream")], line).into_response()
+}
+
+/// The schemas that a frame is judged by.
+pub(super) async fn schemas(
+    State(served): State<Served>,
+    Path((_, number)): Path<(String, u64)>,
+) -> Response {
+    let reading = move || schemas::schemas(&served.log, number);
+    match tokio::task::spawn_blocking(reading).await {
+        Ok(Some(schemas)) => Json(schemas).into_response(),
+        Ok(None) => gone(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
+}
+
 pub(super) async fn problems(State(served): State<Served>) -> Json<Vec<Problem>> {
     Json(served.log.problems())
 }
@@ -190,32 +209,6 @@ pub(super) async fn rule(Path((_, name)): Path<(String, String)>) -> Response {
         docs: rule.docs,
     })
     .into_response()
-}
-
-/// How to save.
-#[derive(Debug, Deserialize)]
-pub(super) struct Saving {
-    /// Whether secrets are kept.
-    #[serde(default)]
-    everything: bool,
-}
-
-/// All lines that are kept, as a recording; secrets are masked unless everything is asked for.
-pub(super) async fn recording(
-    State(served): State<Served>,
-    Query(saving): Query<Saving>,
-) -> Response {
-    // Its keys are forgotten with it, so nobody can undo the masking.
-    let redactor = (!saving.everything).then(|| Redactor::new(RandomState::new()));
-    let lines = served.log.lines().into_iter().map(move |mut line| {
-        if let Some(redactor) = &redactor {
-            redactor.line(&mut line);
-        }
-        line.push(b'\n');
-        Ok::<_, std::convert::Infallible>(bytes::Bytes::from(line))
-    });
-    let body = Body::from_stream(futures_util::stream::iter(lines));
-    ([(CONTENT_TYPE, "application/jsonl")], body).into_response()
 }
 
 fn gone() -> Response {

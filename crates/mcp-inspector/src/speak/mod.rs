@@ -5,6 +5,8 @@
 //! any client, so that what it says and hears is listed and judged in the same way.
 
 mod conversation;
+mod door;
+mod listing;
 mod negotiation;
 mod offer;
 mod refusal;
@@ -22,7 +24,7 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{Era, Revision};
-use mcp_proxy::{Tap, TapSettings};
+use mcp_proxy::{Observation, Passage, Tap, TapSettings, Watcher};
 use mcp_rules::Engine;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
@@ -31,7 +33,8 @@ pub(crate) use self::refusal::{Refusal, RefusalKind};
 pub use self::target::Target;
 use self::{
     conversation::{Conversation, Facts},
-    offer::{LISTS, MOST_PAGES, Offering},
+    negotiation::Wish,
+    target::Taps,
     view::{Composed, DemoView, Offer, QuestionView, Sent, ServerView, SpeakState, Status},
 };
 use crate::{
@@ -43,8 +46,6 @@ use crate::{
 const LONGEST: usize = 16 << 20;
 /// How long to wait before telling that a server has not opened yet.
 const OPENING: Duration = Duration::from_secs(5);
-/// How long a server may take to list something.
-const LISTING: Duration = Duration::from_secs(30);
 
 const BY_HAND: &str = "disconnected by hand";
 
@@ -56,8 +57,8 @@ struct Inner {
     log: Log,
     engine: Arc<Engine>,
     targets: Vec<Target>,
-    /// The revision to ask for if the page does not say.
-    revision: Option<Revision>,
+    /// What to ask for if the page does not say.
+    wish: Wish,
     state: Mutex<State>,
     /// Grows with every change.
     version: watch::Sender<u64>,
@@ -74,6 +75,15 @@ struct State {
     target: usize,
     conversation: Option<Conversation>,
     is_listing: bool,
+    /// Whether something has changed while it was listed.
+    must_list_again: bool,
+}
+
+/// Whether something is in no HTTP exchange: what is not sent since it is no message, and what plumb
+/// says in the server's place.
+fn is_seen_nowhere_else(passage: &Passage<'_>) -> bool {
+    let is_ours = passage.observation.is_some_and(Observation::is_by_proxy);
+    is_ours || passage.observation.is_some() && passage.messages.is_empty()
 }
 
 impl std::fmt::Debug for Speaker {
@@ -88,23 +98,24 @@ impl Speaker {
     pub fn new(log: Log, engine: Arc<Engine>, targets: Vec<Target>) -> Speaker {
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, revision: None, state, version, running }))
+        Speaker(Arc::new(Inner { log, engine, targets, wish: Wish::Any, state, version, running }))
     }
 
     /// Asks for this revision, unless the page says otherwise.
     #[must_use]
     pub fn with_revision(self, revision: Option<Revision>) -> Speaker {
+        let wish = revision.map_or(Wish::Any, Wish::Exactly);
         let Inner { log, engine, targets, .. } = &*self.0;
         let (log, engine, targets) = (log.clone(), Arc::clone(engine), targets.clone());
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, revision, state, version, running }))
+        Speaker(Arc::new(Inner { log, engine, targets, wish, state, version, running }))
     }
 
     /// Opens a conversation with the first server. Needs a runtime.
     pub fn begin(&self) {
         // Whatever goes wrong is shown.
-        let _ = self.start(None, None);
+        let _ = self.start(None, self.0.wish);
     }
 
     /// Ends the conversation, and waits for the server to go.
@@ -135,20 +146,23 @@ impl Speaker {
         server: Option<&str>,
         revision: Option<&str>,
     ) -> Result<SpeakState, Refusal> {
-        let revision = match revision.filter(|name| !name.is_empty()) {
-            None => None,
-            Some(name) => Some(name.parse().map_err(|_| {
-                Refusal::invalid("there is no such revision", "choose one of `revisions`")
+        let wish = match revision.filter(|name| !name.is_empty()) {
+            None => self.0.wish,
+            Some("any") => Wish::Any,
+            Some("best") => Wish::Best,
+            Some(name) => Wish::Exactly(name.parse().map_err(|_| {
+                let help = "choose `any`, `best` or one of `revisions`";
+                Refusal::invalid("there is no such revision", help)
             })?),
         };
         let mut version = self.subscribe();
-        self.start(server, revision)?;
+        self.start(server, wish)?;
         let opened = version.wait_for(|_| self.lock().status != Status::Connecting);
         let _ = tokio::time::timeout(OPENING, opened).await;
         Ok(self.view())
     }
 
-    fn start(&self, server: Option<&str>, revision: Option<Revision>) -> Result<(), Refusal> {
+    fn start(&self, server: Option<&str>, wish: Wish) -> Result<(), Refusal> {
         let (near, ends) = wire::pair();
         let (generation, how) = {
             let mut state = self.lock();
@@ -162,21 +176,24 @@ impl Speaker {
             state.generation += 1;
             let generation = state.generation;
             let session: Arc<str> = generation.to_string().into();
-            let tap = self.tap(generation).for_session(Arc::clone(&session));
-            let (ending, how) = target.begin(ends, tap, LONGEST);
+            let taps = Taps {
+                shown: self.tap(generation, |_| true).for_session(Arc::clone(&session)),
+                aside: self.tap(generation, is_seen_nowhere_else).for_session(Arc::clone(&session)),
+            };
+            let (ending, how) = target.begin(ends, taps, LONGEST);
             self.0.running.send_modify(|count| *count += 1);
             let engine = Arc::clone(&self.0.engine);
             let conversation = Conversation::new(engine, session, near.sender, ending);
             state.conversation = Some(conversation);
             (state.status, state.reason) = (Status::Connecting, None);
-            state.is_listing = false;
+            (state.is_listing, state.must_list_again) = (false, false);
             (generation, how)
         };
         self.tell();
         tokio::spawn(self.clone().listen(generation, near.lines, how));
-        let (speaker, revision) = (self.clone(), revision.or(self.0.revision));
+        let speaker = self.clone();
         tokio::spawn(async move {
-            match negotiation::open(&speaker, generation, revision).await {
+            match negotiation::open(&speaker, generation, wish).await {
                 Ok(()) => speaker.list(generation).await,
                 Err(reason) => speaker.fail(generation, reason),
             }
@@ -185,12 +202,17 @@ impl Speaker {
     }
 
     /// Shows what passes in the log, and its places to the conversation.
-    fn tap(&self, generation: u64) -> Tap {
+    fn tap(&self, generation: u64, shows: fn(&Passage<'_>) -> bool) -> Tap {
         let limits = &self.0.engine.settings().limits;
         let speaker = self.clone();
-        let watcher = self.0.log.watcher_telling(limits, move |row| {
+        let mut watcher = self.0.log.watcher_telling(limits, move |row| {
             speaker.with(generation, |conversation| conversation.place(row));
             speaker.tell();
+        });
+        let watcher: Watcher = Box::new(move |passage: &Passage<'_>| {
+            if shows(passage) {
+                watcher(passage);
+            }
         });
         let settings = TapSettings { watchers: vec![watcher], ..TapSettings::default() };
         Tap::new(Arc::clone(&self.0.engine), settings)
@@ -374,66 +396,6 @@ impl Speaker {
         offering.unwrap_or_default()
     }
 
-    async fn list_again(self, generation: u64) {
-        self.list(generation).await;
-    }
-
-    /// Asks for all lists that the server has.
-    async fn list(&self, generation: u64) {
-        {
-            let mut state = self.lock();
-            if state.generation != generation || std::mem::replace(&mut state.is_listing, true) {
-                return;
-            }
-        }
-        let capabilities = self.with(generation, |conversation| {
-            let text = conversation.facts.capabilities.as_ref().map(|it| it.get().to_owned());
-            text.unwrap_or_else(|| "{}".to_owned())
-        });
-        let capabilities = capabilities.unwrap_or_default();
-        let mut offering = Offering::default();
-        for (method, member, capability) in LISTS {
-            let has = text::read(&capabilities, |it| it.get(capability).is_some());
-            if has != Some(true) {
-                continue;
-            }
-            if let Err(problem) = self.list_all(generation, method, member, &mut offering).await {
-                offering.problems.push(format!("{method}: {problem}"));
-            }
-        }
-        self.with(generation, |conversation| conversation.offering = offering);
-        self.lock().is_listing = false;
-        self.tell();
-    }
-
-    async fn list_all(
-        &self,
-        generation: u64,
-        method: &str,
-        member: &'static str,
-        offering: &mut Offering,
-    ) -> Result<(), String> {
-        let mut cursor: Option<String> = None;
-        for _ in 0..MOST_PAGES {
-            let params = cursor.as_ref().map(|cursor| format!(r#"{{"cursor":{cursor}}}"#));
-            let (id, answer) = self.ask(generation, method, params.as_deref())?;
-            let answer = match tokio::time::timeout(LISTING, answer).await {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => return Err("there will be no answer".to_owned()),
-                Err(_) => return Err("the server does not answer".to_owned()),
-            };
-            let frame = self.with(generation, |conversation| {
-                conversation.calls.iter().rev().find(|call| call.id == id)?.answer
-            });
-            let answer = String::from_utf8_lossy(&answer);
-            cursor = offering.add(id, member, frame.flatten(), &answer)?;
-            if cursor.is_none() {
-                return Ok(());
-            }
-        }
-        Err(format!("there are more than {MOST_PAGES} pages"))
-    }
-
     fn ask(
         &self,
         generation: u64,
@@ -518,6 +480,7 @@ impl Speaker {
             instructions: facts.and_then(|facts| facts.instructions.clone()),
             calls: conversation.map(|it| it.calls.iter().cloned().collect()).unwrap_or_default(),
             questions: questions.collect(),
+            offered: conversation.map(|it| it.offering.version).unwrap_or_default(),
             demo: target.and_then(Target::as_demo).map(|demo| {
                 let (misbehave, tool_results) = demo.switches();
                 DemoView { misbehave, tool_results }

@@ -5,3 +5,6 @@
 mod api;
 mod children;
 mod demo;
+mod files;
+mod styles;
+mod web;

@@ -5,7 +5,10 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a server for tests")]
 
-use std::io::{self, BufRead as _, Write as _};
+use std::{
+    io::{self, BufRead as _, Write as _},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -37,6 +40,7 @@ const FAULTS: &[&str] = &[
 ];
 
 fn main() {
+    let mut later = None;
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { return };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
@@ -44,12 +48,16 @@ fn main() {
         if id.is_null() {
             continue;
         }
+        let held = later.take();
         match message["method"].as_str().unwrap_or_default() {
             "initialize" => result(&id, &welcome(&message["params"]["protocolVersion"])),
             "ping" => result(&id, &json!({})),
             "tools/list" => result(&id, &tools(&message["params"]["cursor"])),
-            "tools/call" => call(&id, &message["params"]),
+            "tools/call" => later = call(&id, &message["params"]),
             _ => error(&id, &json!({ "code": -32601, "message": "Method not found" })),
+        }
+        if let Some(answer) = held {
+            say(&answer);
         }
     }
 }
@@ -80,11 +88,38 @@ fn tools(cursor: &Value) -> Value {
                 json!({ "type": "object", "properties": sum, "required": ["sum"] });
         }
     }
+    tools.extend(shapes());
     tools.push(json!({ "name": "bad-input-schema", "inputSchema": { "type": "text" } }));
     json!({ "tools": tools, "nextCursor": "more" })
 }
 
-fn call(id: &Value, params: &Value) {
+/// Tools that work, with forms of all kinds.
+fn shapes() -> [Value; 3] {
+    let string = json!({ "type": "string" });
+    let place = json!({ "type": "object", "properties": { "city": string }, "required": ["city"] });
+    let shapes = json!({
+        "type": "object",
+        "properties": {
+            "note": string,
+            "aside": string,
+            "count": { "type": "integer", "default": 3 },
+            "colour": { "enum": ["red", "green"] },
+            "place": place,
+            "tags": { "type": "array", "items": string },
+        },
+        "required": ["note"],
+    });
+    let by = |title: &str, name: &str, kind: &str| json!({ "title": title, "properties": { name: { "type": kind } }, "required": [name] });
+    let either = json!({ "type": "object", "oneOf": [by("By name", "name", "string"), by("By number", "number", "integer")] });
+    [
+        json!({ "name": "shapes", "inputSchema": shapes }),
+        json!({ "name": "either", "inputSchema": either }),
+        json!({ "name": "counter", "inputSchema": { "type": "object" } }),
+    ]
+}
+
+/// Answers a call, or returns the answer that is to be given after the next request.
+fn call(id: &Value, params: &Value) -> Option<String> {
     let fine = json!({ "content": [{ "type": "text", "text": "fine" }] });
     let answer = json!({ "jsonrpc": "2.0", "id": id, "result": fine });
     let invalid = |data: &Value| {
@@ -97,6 +132,11 @@ fn call(id: &Value, params: &Value) {
         "log-line" => {
             say("INFO  Loading <b>model</b> weights…");
             say(&answer.to_string());
+        }
+        "counter" => {
+            static COUNT: AtomicU64 = AtomicU64::new(1);
+            let text = format!("answer {}", COUNT.fetch_add(1, Ordering::Relaxed));
+            result(id, &json!({ "content": [{ "type": "text", "text": text }] }));
         }
         "wrong-id" => result(&json!(99_999), &fine),
         "id-of-another-type" => result(&json!(id.to_string()), &fine),
@@ -140,7 +180,7 @@ fn call(id: &Value, params: &Value) {
         }
         "standard-error" => {
             let _ = writeln!(io::stderr(), "warning: about to answer");
-            say(&answer.to_string());
+            return Some(answer.to_string());
         }
         "crash" => {
             let _ = writeln!(io::stderr(), "fatal: the database is gone");
@@ -175,6 +215,7 @@ fn call(id: &Value, params: &Value) {
         }
         _ => say(&answer.to_string()),
     }
+    None
 }
 
 fn result(id: &Value, result: &Value) {

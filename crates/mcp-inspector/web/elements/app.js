@@ -5,11 +5,14 @@ import { make } from '../model/dom.js';
 import { Filter, FilterError } from '../model/filter.js';
 import { Frames } from '../model/frames.js';
 import * as place from '../model/place.js';
+import { Search } from '../model/search.js';
 import { openCopyMenu } from './copy-menu.js';
 import { openHelp } from './help-dialog.js';
 import { openRule } from './rule-dialog.js';
+import { openTab, tabList } from './tabs.js';
 
-/** @import { FilterChangeEvent, FrameSelectEvent, RuleOpenEvent } from './events.js' */
+/** @import { FilterChangeEvent, FrameAgainEvent, FrameSelectEvent, RuleOpenEvent } from './events.js' */
+/** @import { FileImportElement } from './file-import.js' */
 /** @import { FilterBarElement } from './filter-bar.js' */
 /** @import { FrameDetailElement } from './frame-detail.js' */
 /** @import { FrameListElement } from './frame-list.js' */
@@ -19,48 +22,60 @@ import { openRule } from './rule-dialog.js';
 /** @import { RangeSelectEvent } from './overview-strip.js' */
 /** @import { SpeakViewElement } from './speak/speak-view.js' */
 
-const WORDS = { live: 'live', lost: 'the program has ended', paused: 'paused' };
+const WORDS = { live: 'live', lost: 'plumb has stopped', paused: 'paused' };
+const TITLES = {
+  live: 'New frames appear as they pass', lost: 'Start plumb again to go on; what is here stays', paused: 'New frames are kept back until you resume',
+};
+/** The list is shown in these, and so is what is said about it. */
+const WITH_LIST = ['frames', 'speak'];
 
 export class AppElement extends HTMLElement {
   #frames = new Frames();
   #place = place.read();
   /** @type {AbortController | null} */
   #life = null;
-  /** @type {AbortController | null} */
-  #searching = null;
+  #filtering = new Search();
+  #highlighting = new Search();
   /** @type {[number, number] | null} */
   #range = null;
   #list = /** @type {FrameListElement} */ (document.createElement('plumb-frame-list'));
   #detail = /** @type {FrameDetailElement} */ (document.createElement('plumb-frame-detail'));
   #problems = /** @type {ProblemListElement} */ (document.createElement('plumb-problem-list'));
   #session = /** @type {SessionViewElement} */ (document.createElement('plumb-session-view'));
-  #calls = make('button', { 'aria-pressed': 'false', 'data-switch': 'calls', title: 'a request and its answer in one row', click: () => this.#showCalls() }, 'Calls');
+  #calls = make('button', { 'aria-pressed': 'false', 'data-switch': 'calls', title: 'Show a request and its answer in one row', click: () => this.#showCalls() }, 'Pair answers');
+  #paused = make('button', { 'aria-pressed': 'false', title: 'Hold back new frames (Space)', click: () => this.#pause() }, 'Pause');
+  #rangeChip = make('button', { class: 'range', title: 'Show all times again', hidden: true, click: () => this.#clearRange() });
   #filter = /** @type {FilterBarElement} */ (document.createElement('plumb-filter-bar'));
+  #highlight = make('input', {
+    type: 'search', class: 'highlight', 'aria-label': 'highlight', placeholder: 'highlight', spellcheck: 'false', autocomplete: 'off',
+    input: () => this.#highlightBy(this.#highlight.value),
+  });
   #state = make('span', { class: 'state', role: 'status' }, 'connecting');
   #target = make('span', { class: 'target' });
   #work = make('main', { class: 'work' });
-  #views = make('div', { class: 'tabs', role: 'tablist', 'aria-label': 'views' });
+  #views = tabList('tabs', 'views');
   #count = make('span', { class: 'count' });
   /** @type {SpeakViewElement | null} */
   #speak = null;
+  #import = /** @type {FileImportElement} */ (document.createElement('plumb-file-import'));
   #notice = make('p', { class: 'notice', role: 'status' });
+  #tools = make('div', { class: 'tools', role: 'search' });
 
   connectedCallback() {
     const life = new AbortController();
     this.#life = life;
     const { signal } = life;
-    const button = (/** @type {string} */ words, /** @type {string} */ key, /** @type {() => void} */ act) =>
-      make('button', { click: act, title: key }, words);
     for (const [view, words] of [['frames', 'Frames'], ['problems', 'Problems'], ['session', 'Session']]) {
       const tab = make('button', { role: 'tab', 'data-view': view, click: () => this.#open(view) }, words);
       if (view === 'problems') tab.append(' ', this.#count);
       this.#views.append(tab);
     }
+    const icon = document.querySelector('link[rel="icon"]')?.getAttribute('href') ?? '';
+    this.#tools.replaceChildren(this.#filter, this.#highlight, this.#rangeChip, this.#calls, this.#paused);
     this.replaceChildren(
-      make('header', { class: 'top' }, make('h1', {}, 'plumb', this.#target), this.#views, make('span', { class: 'spring' }), this.#state),
-      make('div', { class: 'tools' }, this.#filter, this.#calls, button('Pause', 'Space', () => this.#pause()),
-        make('a', { href: 'api/recording', download: 'recording.jsonl' }, 'Save recording'), button('Keys', '?', openHelp)),
-      this.#work, this.#notice);
+      make('header', { class: 'top' }, make('h1', {}, make('img', { src: icon, alt: '' }), 'plumb', this.#target), this.#views,
+        make('span', { class: 'spring' }), this.#state, this.#import, make('button', { class: 'link', title: 'Keys and filter (?)', click: openHelp }, 'Help')),
+      this.#tools, this.#work, this.#notice);
     this.#list.frames = this.#frames;
     this.#frames.addEventListener('plumb-frames-change', () => this.#changed(), { signal });
     this.#frames.addEventListener('plumb-connection', event => this.#connection(/** @type {ConnectionEvent} */ (event).state), { signal });
@@ -70,8 +85,17 @@ export class AppElement extends HTMLElement {
     }, { signal });
     this.addEventListener('plumb-rule-open', event => openRule(/** @type {RuleOpenEvent} */ (event).rule), { signal });
     this.addEventListener('plumb-filter-change', event => this.#filterBy(/** @type {FilterChangeEvent} */ (event).text), { signal });
+    this.addEventListener('plumb-detail-close', () => { delete this.#work.dataset.open; }, { signal });
+    this.addEventListener('plumb-filter-clear', () => this.#clearFilter(), { signal });
+    this.addEventListener('plumb-frame-again', event => {
+      const { number, withChanges } = /** @type {FrameAgainEvent} */ (event);
+      this.#again(number, withChanges);
+    }, { signal });
     this.addEventListener('plumb-range-select', event => {
-      this.#range = /** @type {RangeSelectEvent} */ (event).range;
+      const { range, words } = /** @type {RangeSelectEvent} */ (event);
+      this.#range = range;
+      this.#rangeChip.hidden = !range;
+      this.#rangeChip.textContent = `${words} ✕`;
       this.#filterBy(this.#filter.value);
     }, { signal });
     document.addEventListener('keydown', event => this.#key(event), { signal });
@@ -82,18 +106,28 @@ export class AppElement extends HTMLElement {
     this.#frames.follow(signal);
     api.about().then(about => {
       this.#target.textContent = about.target;
+      this.#target.title = about.target;
       document.title = `${about.target} · plumb`;
+      if (about.imported) this.#showImported();
       if (about.canSpeak) this.#addSpeak(isNew || view === 'speak', !!about.demo);
     }, () => this.#connection('lost'));
   }
 
   disconnectedCallback() { this.#life?.abort(); }
 
+  /** This page is about a file that was brought to another one. */
+  #showImported() {
+    this.#import.isImported = true;
+    this.#target.after(make('a', { href: '../../', class: 'back' }, '← back to where it was opened'));
+  }
+
   #restore() {
     this.#place = place.read();
     this.#filter.value = this.#place.filter;
     this.#open(this.#place.view);
     this.#filterBy(this.#place.filter);
+    this.#highlight.value = this.#place.highlight;
+    this.#highlightBy(this.#place.highlight);
     if (this.#place.frame) this.#select(this.#place.frame, false);
   }
 
@@ -101,8 +135,9 @@ export class AppElement extends HTMLElement {
   #addSpeak(isOpen, begins) {
     if (this.#speak) return;
     this.#speak = /** @type {SpeakViewElement} */ (document.createElement('plumb-speak-view'));
-    const waiting = make('span', { class: 'count' });
+    const waiting = make('span', { class: 'count', 'data-waits': true });
     this.#views.append(make('button', { role: 'tab', 'data-view': 'speak', click: () => this.#open('speak') }, 'Speak ', waiting));
+    this.#detail.canSend = true;
     this.#speak.frames = this.#frames;
     this.#speak.speak.addEventListener('plumb-speak-change', () => {
       const count = this.#speak?.speak.state.questions.length ?? 0;
@@ -117,7 +152,10 @@ export class AppElement extends HTMLElement {
   #open(view) {
     const isKnown = ['problems', 'session'].includes(view) || view === 'speak' && this.#speak;
     this.#place.view = isKnown ? view : 'frames';
-    for (const tab of this.#views.querySelectorAll('button')) tab.setAttribute('aria-selected', String(tab.dataset.view === this.#place.view));
+    openTab(this.#views, tab => tab.dataset.view === this.#place.view);
+    this.#tools.hidden = !WITH_LIST.includes(this.#place.view);
+    this.#work.toggleAttribute('data-wide', !WITH_LIST.includes(this.#place.view));
+    delete this.#work.dataset.open;
     const main = { problems: this.#problems, session: this.#session }[this.#place.view] ?? this.#list;
     if (this.#place.view === 'speak' && this.#speak) this.#work.replaceChildren(this.#speak);
     else this.#work.replaceChildren(main, this.#detail);
@@ -133,15 +171,21 @@ export class AppElement extends HTMLElement {
     this.#list.select(number);
     this.#detail.load(number, pointer);
     this.#speak?.select(number, pointer);
-    if (open) this.#work.dataset.open = 'detail';
+    if (open || this.#work.hasAttribute('data-wide')) this.#work.dataset.open = 'detail';
   }
 
   #shownFindings = -1;
   #changed() {
-    const findings = this.#frames.all.reduce((sum, number) => sum + (this.#frames.row(number)?.findings ?? 0), 0);
+    let [findings, worst] = [0, ''];
+    for (const number of this.#frames.all) {
+      const row = this.#frames.row(number);
+      findings += row?.findings ?? 0;
+      if (row?.worst && worst !== 'error') worst = row.worst;
+    }
     if (findings === this.#shownFindings) return;
     this.#shownFindings = findings;
     this.#count.textContent = findings ? String(findings) : '';
+    this.#count.dataset.severity = worst;
     if (this.#place.view === 'problems') this.#problems.load();
     // What was found later may be about the frame that is looked at.
     const number = this.#detail.number;
@@ -151,19 +195,20 @@ export class AppElement extends HTMLElement {
   /** @param {'live' | 'lost' | 'paused'} state */
   #connection(state) {
     this.#state.textContent = WORDS[state];
+    this.#state.title = TITLES[state];
     this.#state.dataset.state = state;
   }
 
   /** @param {string} text */
   #filterBy(text) {
-    this.#searching?.abort();
+    this.#filtering.stop();
     try {
       const filter = Filter.parse(text);
       filter.range = this.#range;
       this.#filter.fault = '';
       this.#place.filter = text;
       place.write(this.#place);
-      if (filter.needsSearch) this.#search(filter);
+      this.#filtering.start(filter, this.#frames, () => { this.#frames.filter = filter; }, words => { this.#filter.fault = words; });
       this.#frames.filter = filter.isEmpty ? null : filter;
     } catch (error) {
       if (!(error instanceof FilterError)) throw error;
@@ -171,26 +216,24 @@ export class AppElement extends HTMLElement {
     }
   }
 
-  /** @param {Filter} filter */
-  async #search(filter) {
-    const searching = new AbortController();
-    this.#searching = searching;
-    const { signal } = searching;
+  /** Marks rows without hiding the others. @param {string} text */
+  #highlightBy(text) {
+    this.#highlighting.stop();
+    const fault = (/** @type {string} */ words) => {
+      this.#highlight.setAttribute('aria-invalid', String(words !== ''));
+      this.#highlight.title = words;
+      if (words) this.#say(words);
+    };
     try {
-      while (!signal.aborted) {
-        const total = this.#frames.total;
-        const [found, excluded] = await Promise.all([
-          filter.words.length ? api.search(filter.words, 'all', signal) : [],
-          filter.unwanted.length ? api.search(filter.unwanted, 'any', signal) : [],
-        ]);
-        filter.found = new Set(found);
-        filter.excluded = new Set(excluded);
-        this.#frames.filter = filter;
-        // Later frames may contain it too.
-        do await new Promise(wake => setTimeout(wake, 500)); while (!signal.aborted && this.#frames.total === total);
-      }
+      const filter = Filter.parse(text);
+      fault('');
+      this.#place.highlight = text;
+      place.write(this.#place);
+      this.#highlighting.start(filter, this.#frames, () => { this.#frames.highlight = filter; }, fault);
+      this.#frames.highlight = filter.isEmpty ? null : filter;
     } catch (error) {
-      if (!signal.aborted) this.#filter.fault = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof FilterError)) throw error;
+      fault(error.message);
     }
   }
 
@@ -199,7 +242,10 @@ export class AppElement extends HTMLElement {
     this.#calls.setAttribute('aria-pressed', String(this.#frames.calls));
   }
 
-  #pause() { this.#frames.paused = !this.#frames.paused; }
+  #pause() {
+    this.#frames.paused = !this.#frames.paused;
+    this.#paused.setAttribute('aria-pressed', String(this.#frames.paused));
+  }
 
   /** @param {KeyboardEvent} event */
   #key(event) {
@@ -220,7 +266,7 @@ export class AppElement extends HTMLElement {
       p: () => go(this.#frames.row(selected)?.pair ?? this.#frames.row(selected)?.referred),
       y: () => { if (selected) openCopyMenu(selected); },
       r: () => this.#again(selected, false), e: () => this.#again(selected, true),
-      f: () => { this.#list.follows = !this.#list.follows; }, ' ': () => this.#pause(), '/': () => this.#filter.focus(), '?': openHelp,
+      f: () => { this.#list.follows = !this.#list.follows; }, ' ': () => this.#pause(), '/': () => this.#toFilter(), h: () => this.#toHighlight(), '?': openHelp,
       Enter: () => this.#enter(selected),
       Escape: () => this.#escape(),
     };
@@ -235,7 +281,7 @@ export class AppElement extends HTMLElement {
   /** Sends a frame of the client again, as it was or after changes. @param {number} number @param {boolean} withChanges */
   async #again(number, withChanges) {
     const view = this.#speak;
-    if (!view) return this.#say('This page shows a conversation of others: nothing can be sent.');
+    if (!view) return this.#say('This page only watches: there is no server to send to.');
     const row = this.#frames.row(number);
     const refusal = await (withChanges ? view.edit(row) : view.replay(row));
     this.#say(refusal);
@@ -260,10 +306,27 @@ export class AppElement extends HTMLElement {
 
   #escape() {
     if (this.#work.dataset.open) delete this.#work.dataset.open;
-    else if (this.#filter.value || this.#range) {
-      this.#range = null;
-      this.#filter.value = '';
-      this.#filterBy('');
-    }
+    else if (this.#filter.value || this.#range) this.#clearFilter();
+  }
+
+  #toHighlight() {
+    if (this.#tools.hidden) this.#open('frames');
+    this.#highlight.focus();
+  }
+
+  #toFilter() {
+    if (this.#tools.hidden) this.#open('frames');
+    this.#filter.focus();
+  }
+
+  #clearFilter() {
+    this.#filter.value = '';
+    this.#clearRange();
+  }
+
+  #clearRange() {
+    this.#range = null;
+    this.#rangeChip.hidden = true;
+    this.#filterBy(this.#filter.value);
   }
 }

@@ -1,46 +1,44 @@
 // Ways to copy a frame.
 
 import * as api from '../model/api.js';
-import { asCurl, asNdjson, asTraceLine, isHttpRequest } from '../model/copy.js';
+import { asCurl, asNdjson, isHttpRequest } from '../model/copy.js';
 import { make } from '../model/dom.js';
+import { openDialog } from './dialog.js';
 
 /** @param {number} number */
 export async function openCopyMenu(number) {
   const detail = await api.frame(number).catch(() => null);
   if (!detail) return;
-  /** @type {[string, string, () => string][]} */
+  /** @type {[string, string, () => string | Promise<string>][]} */
   const ways = [
-    ['t', 'the text, as it was sent', () => detail.text ?? detail.base64 ?? ''],
-    ['n', 'as NDJSON, on one line', () => asNdjson(detail)],
-    ['l', 'as a line of a recording', () => asTraceLine(detail)],
+    ['t', 'text, as it was sent', () => detail.text ?? detail.base64 ?? ''],
+    ['n', 'NDJSON, on one line', () => asNdjson(detail)],
+    ['l', 'line of a trace', () => api.line(number)],
   ];
-  if (isHttpRequest(detail)) ways.push(['c', 'as a curl command', () => asCurl(detail)]);
-  const status = make('p', { role: 'status', class: 'quiet' }, detail.cutFrom ? 'Only the beginning of it is here.' : '');
+  if (isHttpRequest(detail)) ways.push(['c', 'curl command', () => asCurl(detail)]);
+  const status = make('p', { role: 'status', class: 'quiet' }, detail.cutFrom ? 'Only the beginning of this frame is kept here.' : '');
   const list = make('ul', { class: 'menu' });
-  const copy = async (/** @type {string} */ text) => {
+  const copy = async (/** @type {string | Promise<string>} */ wanted) => {
+    const text = await wanted;
     try {
       await navigator.clipboard.writeText(text);
       dialog.close();
     } catch {
       // Without permission there is at least something to select.
-      const area = make('textarea', { class: 'mono', rows: 6, readonly: true, 'aria-label': 'to be copied' });
+      const area = make('textarea', { class: 'mono', rows: 6, readonly: true, 'aria-label': 'text to copy' });
       area.value = text;
-      status.replaceChildren('The browser does not let the page copy. Copy it from here:', area);
+      status.replaceChildren('The browser does not let this page copy. Copy it from here:', area);
       area.select();
     }
   };
   for (const [key, words, text] of ways) {
     list.append(make('li', {}, make('button', { 'data-way': key, click: () => copy(text()) }, make('kbd', {}, key), ` ${words}`)));
   }
-  const dialog = make('dialog', { 'aria-label': `copy frame ${number}` }, make('h2', {}, `Copy frame #${number}`), list, status,
-    make('button', { click: () => dialog.close() }, 'Close'));
+  const dialog = openDialog(`Copy frame #${number}`, list, status);
   dialog.addEventListener('keydown', event => {
     const way = ways.find(([key]) => key === event.key);
     if (!way || event.ctrlKey || event.metaKey || event.target instanceof HTMLTextAreaElement) return;
     event.preventDefault();
     copy(way[2]());
   });
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
 }

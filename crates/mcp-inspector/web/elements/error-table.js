@@ -62,13 +62,13 @@ export function errorTable(faults, request) {
     const actual = found && valueText(request.text, found.node);
     const place = fault.path || '(the whole value)';
     body.append(make('tr', { 'data-path': fault.path },
-      make('td', { class: 'mono' }, found
+      make('td', { class: 'mono', 'data-label': 'where' }, found
         ? make('button', { class: 'link', click: event => event.currentTarget.dispatchEvent(new FrameSelectEvent(request.number, { pointer: found.pointer })) }, place)
         : place),
-      make('td', {}, fault.message),
-      make('td', {}, fault.keyword),
-      make('td', { class: 'mono' }, fault.expected),
-      make('td', { class: 'mono' }, actual ?? make('span', { class: 'quiet' }, 'nothing'))));
+      make('td', { 'data-label': 'message' }, fault.message),
+      make('td', { 'data-label': 'keyword' }, fault.keyword),
+      make('td', { class: 'mono', 'data-label': 'expected' }, fault.expected),
+      make('td', { class: 'mono', 'data-label': 'sent' }, actual ?? make('span', { class: 'quiet' }, 'nothing'))));
   }
   const head = make('tr');
   for (const title of ['where', 'message', 'keyword', 'expected', 'sent']) head.append(make('th', { scope: 'col' }, title));

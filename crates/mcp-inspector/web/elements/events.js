@@ -38,3 +38,23 @@ export class FilterChangeEvent extends Event {
     this.text = text;
   }
 }
+
+/** A frame is to be sent again, as it was or after changes. */
+export class FrameAgainEvent extends Event {
+  /** @param {number} number @param {boolean} withChanges */
+  constructor(number, withChanges) {
+    super('plumb-frame-again', { bubbles: true });
+    this.number = number;
+    this.withChanges = withChanges;
+  }
+}
+
+/** The opened frame is to be put away. */
+export class DetailCloseEvent extends Event {
+  constructor() { super('plumb-detail-close', { bubbles: true }); }
+}
+
+/** All frames are to be shown again. */
+export class FilterClearEvent extends Event {
+  constructor() { super('plumb-filter-clear', { bubbles: true }); }
+}

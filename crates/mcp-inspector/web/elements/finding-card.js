@@ -2,42 +2,44 @@
 
 import { make } from '../model/dom.js';
 import { FrameSelectEvent, RuleOpenEvent, SpanShowEvent } from './events.js';
+import { inline } from './markdown.js';
 
 /** @import { Finding } from '../api' */
 
 export class FindingCardElement extends HTMLElement {
   /** @param {Finding} finding */
   show(finding) {
-    const { rule, severity, message, help, pointer, span, related, atFault, spec, layer, subject } = finding;
+    const { rule, severity, message, help, span, related, atFault, subject } = finding;
     this.dataset.rule = rule;
     this.dataset.severity = severity;
     this.setAttribute('role', 'group');
     this.setAttribute('aria-label', `${severity}: ${rule}`);
-    const head = make('p', {},
-      make('strong', { class: severity }, `${severity === 'error' ? '✖ error' : '▲ warning'} `),
-      make('button', { class: 'link mono', click: () => this.dispatchEvent(new RuleOpenEvent(rule)) }, rule),
-      atFault && make('span', { class: 'quiet' }, ` by the ${atFault}`),
-      subject && make('span', {}, make('span', { class: 'quiet' }, ' in '), make('code', { 'data-subject': subject }, subject)));
     const rows = [
-      head,
-      make('p', { class: 'message' }, message),
-      help && make('p', { class: 'help' }, make('span', { class: 'quiet' }, 'help: '), help),
+      make('p', { class: 'finding-head' },
+        make('strong', { class: severity }, severity === 'error' ? '✖ error' : '▲ warning'),
+        make('button', { class: 'link mono', title: 'What this rule demands', click: () => this.dispatchEvent(new RuleOpenEvent(rule)) }, rule),
+        atFault && make('span', { class: 'quiet' }, `by the ${atFault}`),
+        subject && make('span', {}, make('span', { class: 'quiet' }, 'in '), make('code', { 'data-subject': subject }, subject))),
+      make('p', { class: 'message' }, ...inline(message)),
+      help && make('p', { class: 'help' }, make('span', { class: 'quiet' }, 'Help: '), ...inline(help)),
+      related && make('p', {}, `${related.reason}: `,
+        make('button', { class: 'link', 'data-related': related.line, click: () => this.dispatchEvent(new FrameSelectEvent(related.line)) }, `frame #${related.line}`)),
+      this.#place(finding),
     ];
-    if (related) {
-      rows.push(make('p', {},
-        make('span', { class: 'quiet' }, `${related.reason}: `),
-        make('button', { class: 'link', 'data-related': related.line, click: () => this.dispatchEvent(new FrameSelectEvent(related.line)) },
-          `frame #${related.line}`)));
-    }
-    const place = [pointer && `at ${pointer}`, span && `bytes ${span[0]}–${span[1]}`].filter(Boolean).join(', ');
-    rows.push(make('p', { class: 'says' },
-      'plumb says this ', place && (span
-        ? make('button', { class: 'link', click: () => this.dispatchEvent(new SpanShowEvent(span, { scroll: true })) }, place)
-        : place),
-      `; layer ${layer}`, spec && `; ${spec}`));
     this.replaceChildren(...rows.filter(row => !!row));
-    if (span) {
-      this.addEventListener('pointerenter', () => this.dispatchEvent(new SpanShowEvent(span, { scroll: false })));
+    if (span) this.addEventListener('pointerenter', () => this.dispatchEvent(new SpanShowEvent(span, { scroll: false })));
+  }
+
+  /** Where it is, by whom it is said, and on what grounds. @param {Finding} finding */
+  #place({ pointer, span, layer, spec }) {
+    const bytes = span && (span[0] === span[1] ? `byte ${span[0]}` : `bytes ${span[0]}–${span[1]}`);
+    const place = make('p', { class: 'says' }, make('span', {}, 'plumb says'));
+    if (pointer) place.append(make('code', {}, pointer));
+    if (span && bytes) {
+      place.append(make('button', { class: 'link', title: 'Show these bytes', click: () => this.dispatchEvent(new SpanShowEvent(span, { scroll: true })) }, bytes));
     }
+    place.append(make('span', {}, `layer ${layer}`));
+    if (spec) place.append(make('span', { title: 'The part of the specification' }, spec));
+    return place;
   }
 }

@@ -2,10 +2,12 @@
 
 import * as api from '../model/api.js';
 import { make } from '../model/dom.js';
-import { clock, duration, name, size } from '../model/format.js';
 import * as json from '../model/json.js';
+import { detailHead } from './detail-head.js';
 import { errorTable, listedFaults } from './error-table.js';
-import { FrameSelectEvent, SpanShowEvent } from './events.js';
+import { SpanShowEvent } from './events.js';
+import { schemaView } from './schema-view.js';
+import { openTab, tabList } from './tabs.js';
 
 /** @import { Detail } from '../api' */
 /** @import { FindingCardElement } from './finding-card.js' */
@@ -20,8 +22,12 @@ export class FrameDetailElement extends HTMLElement {
   #tab = 'message';
   /** @type {Detail | null} */
   #detail = null;
+  /** @type {number | null} */
+  #drawn = null;
   /** @type {string | undefined} */
   #pointer;
+  /** Whether there is a server to send to. */
+  canSend = false;
 
   connectedCallback() {
     this.setAttribute('role', 'region');
@@ -33,7 +39,7 @@ export class FrameDetailElement extends HTMLElement {
 
   clear() {
     this.#number = null;
-    this.replaceChildren(make('p', { class: 'empty' }, 'Choose a frame to see what was sent, byte for byte, and what is wrong with it.'));
+    this.replaceChildren(make('p', { class: 'empty' }, 'Select a frame to see what was sent, byte for byte, and what is wrong with it.'));
   }
 
   /** @param {number} number @param {string} [pointer] the value that is meant */
@@ -79,7 +85,7 @@ export class FrameDetailElement extends HTMLElement {
   #render(detail, request) {
     const { row, findings, text } = detail;
     const root = text === undefined || detail.cutFrom ? null : json.read(text);
-    const parts = [this.#head(detail)];
+    const parts = [detailHead(detail, this.canSend)];
     for (const finding of findings) {
       const card = /** @type {FindingCardElement} */ (document.createElement('plumb-finding-card'));
       card.show(finding);
@@ -87,39 +93,20 @@ export class FrameDetailElement extends HTMLElement {
     }
     if (!findings.length) {
       parts.push(make('p', { class: 'quiet no-findings' }, row.judged === false
-        ? 'Not judged: the proxy had fallen behind.' : 'Nothing found by plumb in this frame.'));
+        ? 'Not judged: the proxy had fallen behind.' : 'plumb has found nothing wrong with this frame.'));
     }
     const faults = root && text !== undefined ? listedFaults(text) : null;
     if (faults) {
       parts.push(make('h3', {}, `The ${row.from ?? 'peer'} lists ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`), errorTable(faults, request));
     }
     parts.push(this.#content(detail, root));
+    // Drawn anew since something was found later, it stays where it is.
+    const isSame = this.#drawn === row.number;
+    const focused = isSame && document.activeElement instanceof HTMLElement && this.contains(document.activeElement) ? document.activeElement.dataset.tab : undefined;
+    this.#drawn = row.number;
     this.replaceChildren(...parts);
-    this.scrollTop = 0;
-  }
-
-  /** @param {Detail} detail */
-  #head({ row, pair, cutFrom }) {
-    const facts = make('dl', { class: 'facts' });
-    const fact = (/** @type {string} */ term, /** @type {string | Node | undefined} */ words) => {
-      if (words) facts.append(make('dt', {}, term), make('dd', {}, words));
-    };
-    const sender = row.byProxy ? `plumb, in the place of the ${row.from}` : row.from && `the ${row.from}`;
-    fact('sent by', sender ?? '');
-    fact('at', clock(row.at));
-    fact('id', row.id && make('code', {}, row.id));
-    fact('size', cutFrom ? `${size(cutFrom)}; the beginning is shown` : size(row.bytes));
-    fact('conversation', row.session);
-    fact('held back', row.heldBack ? 'yes: it did not reach the other side' : '');
-    if (pair) {
-      fact(row.kind === 'request' ? 'answered by' : 'answers',
-        make('button', { class: 'link', 'data-pair': pair.number, click: () => this.dispatchEvent(new FrameSelectEvent(pair.number)) },
-          `#${pair.number} ${name(pair)}`));
-      fact('took', duration(row.took));
-    } else if (row.kind === 'request') {
-      fact('answered by', 'nothing yet');
-    }
-    return make('header', {}, make('div', { class: 'detail-head' }, make('h2', {}, `#${row.number} ${name(row)}`)), facts);
+    if (!isSame) this.scrollTop = 0;
+    if (focused) /** @type {HTMLElement | null} */ (this.querySelector(`[data-tab="${focused}"]`))?.focus();
   }
 
   /** @param {Detail} detail @param {json.JsonNode | null} root */
@@ -136,17 +123,18 @@ export class FrameDetailElement extends HTMLElement {
     }
     views.raw = () => this.#raw(detail, text ?? bytesText(base64 ?? ''));
     if (http) views.http = () => httpView(http);
-    const place = make('div', { role: 'tabpanel' });
-    const tabs = make('div', { class: 'subtabs', role: 'tablist', 'aria-label': 'ways to see it' });
+    if (detail.row.method) views.schema = () => schemaView(detail.row.number);
+    const place = make('div', { role: 'tabpanel', 'aria-label': 'the frame' });
+    const tabs = tabList('subtabs', 'ways to see the frame');
     const open = (/** @type {string} */ tab) => {
-      for (const button of tabs.querySelectorAll('button')) button.setAttribute('aria-selected', String(button.dataset.tab === tab));
+      openTab(tabs, button => button.dataset.tab === tab);
       place.replaceChildren(views[tab]());
     };
     for (const tab of Object.keys(views)) {
       tabs.append(make('button', { role: 'tab', 'data-tab': tab, click: () => {
         this.#tab = tab;
         open(tab);
-      } }, { message: 'Message', raw: 'Raw', http: 'HTTP' }[tab] ?? tab));
+      } }, { message: 'Message', raw: 'Raw', http: 'HTTP', schema: 'Schema' }[tab] ?? tab));
     }
     open(views[this.#tab] ? this.#tab : Object.keys(views)[0]);
     return make('section', {}, tabs, place);

@@ -2,7 +2,7 @@
 
 import { make } from '../model/dom.js';
 import { clock, duration, name, size, verdict } from '../model/format.js';
-import { FrameSelectEvent } from './events.js';
+import { FilterClearEvent, FrameSelectEvent } from './events.js';
 
 /** @import { Row } from '../api' */
 /** @import { Frames } from '../model/frames.js' */
@@ -14,9 +14,10 @@ const MARGIN = 12;
 const TALLEST = 10_000_000;
 
 const COLUMNS = [
-  ['number', '#'], ['time', 'time'], ['from', ''], ['name', 'what'], ['id', 'id'], ['took', 'took'], ['bytes', 'size'],
-  ['verdict', 'findings'], ['preview', 'content'],
+  ['number', '#'], ['time', 'Time'], ['from', ''], ['name', 'Frame'], ['id', 'Id'], ['took', 'Took'], ['bytes', 'Size'],
+  ['verdict', 'Findings'], ['preview', 'Content'],
 ];
+const SENDERS = { client: 'from the client', server: 'from the server' };
 
 export class FrameListElement extends HTMLElement {
   /** @type {Frames | null} */
@@ -27,15 +28,17 @@ export class FrameListElement extends HTMLElement {
   #body = make('tbody');
   #box = make('div', { class: 'frames', tabindex: 0, role: 'region', 'aria-label': 'frames' });
   #table = make('table', { 'aria-rowcount': 0 });
-  #foot = make('div', { class: 'list-foot', role: 'status' });
+  #count = make('span', { class: 'list-count', role: 'status' });
+  #follow = make('button', { 'aria-pressed': 'true', title: 'Scroll to new frames as they come (f)', click: () => { this.follows = !this.#follows; } }, 'Follow');
+  #nothing = make('div', { class: 'empty' });
+  /** Where the list was before it was put away. */
+  #top = 0;
   #strip = /** @type {OverviewStripElement} */ (document.createElement('plumb-overview-strip'));
   /** Whether the selected frame is to be brought into sight once it is there. */
   #mustReveal = false;
-  /** @type {RegExp | null} */
-  highlight = null;
 
   connectedCallback() {
-    if (this.childElementCount) return;
+    if (this.childElementCount) return this.#comeBack();
     const columns = make('colgroup');
     const head = make('tr');
     for (const [key, title] of COLUMNS) {
@@ -43,11 +46,17 @@ export class FrameListElement extends HTMLElement {
       head.append(make('th', { scope: 'col', class: key }, title || make('span', { class: 'visually-hidden' }, 'from')));
     }
     this.#table.append(columns, make('thead', {}, head), this.#body);
-    this.#box.append(this.#table);
-    this.replaceChildren(this.#strip, this.#box, this.#foot);
+    this.#box.append(this.#table, this.#nothing);
+    this.replaceChildren(this.#strip, this.#box, make('div', { class: 'list-foot' }, this.#count, this.#follow));
     this.#box.addEventListener('scroll', () => this.#scrolled());
     this.#box.addEventListener('click', event => this.#clicked(event));
     new ResizeObserver(() => this.render()).observe(this.#box);
+  }
+
+  /** What is put away loses its place. */
+  #comeBack() {
+    this.#box.scrollTop = this.#top;
+    this.render();
   }
 
   /** @param {Frames} frames */
@@ -101,6 +110,8 @@ export class FrameListElement extends HTMLElement {
 
   #scrolled() {
     const { scrollTop, scrollHeight, clientHeight } = this.#box;
+    if (!clientHeight) return;
+    this.#top = scrollTop;
     this.#follows = scrollTop + clientHeight >= scrollHeight - HEIGHT;
     this.render();
   }
@@ -134,26 +145,27 @@ export class FrameListElement extends HTMLElement {
       if (row) rows.push(this.#row(row, at, paired));
     }
     rows.push(filler((shown.length - last) * scale));
-    if (!shown.length) rows.push(this.#nothing(frames.total));
     this.#body.replaceChildren(...rows);
+    this.#sayNothing(shown.length > 0, frames.total);
     if (this.#follows) this.#box.scrollTop = this.#box.scrollHeight;
     const hidden = frames.total - shown.length;
     const dropped = (frames.all[0] ?? 1) - 1;
-    this.#foot.textContent = [
-      `${shown.length} ${shown.length === 1 ? 'frame' : 'frames'}${frames.calls ? ', answers in the rows of their requests' : ''}`,
-      hidden > 0 && !frames.calls && `${hidden} hidden by the filter${frames.paused ? ' or the pause' : ''}`,
+    this.#follow.setAttribute('aria-pressed', String(this.#follows));
+    const words = [
+      `${shown.length} ${frames.calls ? 'rows' : shown.length === 1 ? 'frame' : 'frames'}`,
+      hidden > 0 && !frames.calls && `${hidden} hidden by the ${frames.paused ? 'filter or the pause' : 'filter'}`,
       dropped > 0 && `${dropped} older ones were dropped`,
-      this.#follows ? 'following' : 'not following (f)',
     ].filter(Boolean).join(' · ');
+    if (this.#count.textContent !== words) this.#count.textContent = words;
   }
 
   /** @param {Row} row @param {number} at @param {number | undefined} paired */
   #row(row, at, paired) {
     const answer = this.#frames?.calls && row.kind === 'request' && row.pair ? this.#frames.row(row.pair) : undefined;
     const worst = row.worst === 'error' ? row.worst : answer?.worst ?? row.worst;
-    const isLit = this.highlight?.test(`${name(row)} ${row.id ?? ''} ${row.preview}`);
+    const isLit = this.#frames?.isHighlighted(row);
     const arrow = row.from === 'client' ? '→' : row.from === 'server' ? '←' : '·';
-    const sender = row.byProxy ? `plumb for the ${row.from}` : row.from ? `from the ${row.from}` : '';
+    const sender = row.byProxy ? `plumb, in place of the ${row.from}` : row.from ? SENDERS[row.from] : '';
     /** @type {Record<string, string>} */
     const cells = {
       number: String(row.number), time: clock(row.at), from: row.byProxy ? `${arrow}*` : arrow, name: name(row), id: row.id ?? '',
@@ -166,17 +178,29 @@ export class FrameListElement extends HTMLElement {
       'aria-selected': row.number === this.#selected ? 'true' : 'false',
     });
     for (const [key] of COLUMNS) {
-      const cell = make('td', { class: key, title: key === 'from' ? sender : key === 'name' ? cells.name : undefined }, cells[key]);
-      line.append(cell);
+      const title = key === 'from' ? sender : key === 'took' && cells.took === '…' ? 'no answer yet' : ['name', 'id', 'preview'].includes(key) ? cells[key] : undefined;
+      line.append(make('td', { class: key, title }, key === 'name' ? shownName(row, cells.name) : cells[key]));
     }
     return line;
   }
 
-  /** @param {number} total */
-  #nothing(total) {
-    const words = total ? 'No frame passes the filter.' : 'Nothing was sent yet. Frames appear here as they pass.';
-    return make('tr', {}, make('td', { colspan: COLUMNS.length, class: 'empty' }, words));
+  /** @param {boolean} hasRows @param {number} total */
+  #sayNothing(hasRows, total) {
+    this.#nothing.hidden = hasRows;
+    const words = total ? 'No frame matches the filter.' : 'Nothing has been sent yet. Frames appear here as they pass.';
+    if (hasRows || this.#nothing.dataset.words === words) return;
+    this.#nothing.dataset.words = words;
+    this.#nothing.replaceChildren(make('p', {}, words),
+      total ? make('button', { click: () => this.dispatchEvent(new FilterClearEvent()) }, 'Show all frames') : '');
   }
+}
+
+/** The name, of which the tool, prompt or resource stands out. @param {Row} row @param {string} name */
+function shownName({ target }, name) {
+  if (!target || !name.endsWith(target)) return name;
+  const whole = document.createDocumentFragment();
+  whole.append(name.slice(0, -target.length), make('b', {}, target));
+  return whole;
 }
 
 /** Where a number is among ascending ones, or -1. @param {number[]} numbers @param {number} number */
@@ -191,7 +215,7 @@ function place(numbers, number) {
 
 /** @param {number} height */
 function filler(height) {
-  const cell = make('td', { colspan: COLUMNS.length });
+  const cell = make('td');
   cell.style.height = `${height}px`;
   return make('tr', { class: 'filler', 'aria-hidden': 'true' }, cell);
 }

@@ -1,24 +1,28 @@
-// The keys.
+// The keys and the terms of the filter.
 
 import { make } from '../model/dom.js';
+import { TERMS_IN_WORDS } from '../model/filter.js';
+import { openDialog } from './dialog.js';
 
 const KEYS = [
-  ['j k ↓ ↑', 'next, previous frame'], ['Enter', 'open the selected frame'], ['Esc', 'back to the list, clear the filter'],
-  ['/', 'filter'], ['n N', 'next, previous finding'], ['p', 'the paired frame'], ['r', 'send the selected frame of the client again'],
-  ['e', 'change it, then send it again'], ['y', 'copy the frame: text, NDJSON, recording, curl'], ['f', 'follow the newest, or not'],
-  ['Space', 'pause, or go on'], ['Ctrl+Enter', 'send what is in the Speak view'], ['?', 'this help'],
+  ['j k ↓ ↑', 'next and previous frame'], ['n N', 'next and previous finding'], ['p', 'the other half of the pair'],
+  ['Enter', 'open the selected frame'], ['Esc', 'back to the list; clear the filter'], ['/', 'filter'], ['h', 'highlight'],
+  ['r', 'send the selected frame again'], ['e', 'edit it, then send it again'], ['Ctrl+Enter', 'send what you have composed'],
+  ['y', 'copy: text, NDJSON, trace line, curl'], ['f', 'follow new frames, or stop'], ['Space', 'pause, or resume'], ['?', 'this help'],
 ];
 
 export function openHelp() {
-  const body = make('tbody');
+  const keys = make('tbody');
   for (const [key, words] of KEYS) {
-    const keys = make('th', { scope: 'row' });
-    for (const one of key.split(' ')) keys.append(make('kbd', {}, one), ' ');
-    body.append(make('tr', {}, keys, make('td', {}, words)));
+    const cell = make('th', { scope: 'row' });
+    for (const one of key.split(' ')) cell.append(make('kbd', {}, one), ' ');
+    keys.append(make('tr', {}, cell, make('td', {}, words)));
   }
-  const dialog = make('dialog', { 'aria-label': 'keys' }, make('h2', {}, 'Keys'), make('table', {}, body));
-  dialog.append(make('button', { click: () => dialog.close() }, 'Close'));
-  dialog.addEventListener('close', () => dialog.remove());
-  document.body.append(dialog);
-  dialog.showModal();
+  const terms = make('tbody');
+  for (const [term, words] of TERMS_IN_WORDS) {
+    terms.append(make('tr', {}, make('th', { scope: 'row' }, make('code', {}, term)), make('td', {}, words)));
+  }
+  openDialog('Keys and filter', make('div', { class: 'help-columns' },
+    make('section', {}, make('h3', {}, 'Keys'), make('table', {}, keys)),
+    make('section', {}, make('h3', {}, 'Filter'), make('table', {}, terms))));
 }

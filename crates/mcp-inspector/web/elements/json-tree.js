@@ -34,25 +34,27 @@ export class JsonTreeElement extends HTMLElement {
     const mark = this.#spans.find(({ start, end }) =>
       (start === node.start && end === node.end) || (member && start === member.keyStart && end <= node.end));
     const marked = mark && { class: 'marked', 'data-severity': mark.finding.severity, 'data-rule': mark.finding.rule, title: mark.finding.message };
-    if (node.kind === 'object' || node.kind === 'array') return this.#folder(node, key, marked, depth);
+    if (node.kind === 'object' || node.kind === 'array') return this.#folder(node, key, marked, depth, mark?.finding);
     const text = this.#text.slice(node.start, node.end);
     const value = make('span', { class: node === this.#pointed ? `${node.kind} pointed` : node.kind }, text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text);
-    const line = make('div', {}, key, marked ? make('span', marked, value) : value);
+    const line = make('div', {}, key, marked ? make('span', marked, value) : value, remark(mark?.finding));
     if (text.length > LONGEST) line.append(make('span', { class: 'more' }, ` (${text.length} characters, see raw)`));
     return line;
   }
 
-  /** @param {JsonNode} node @param {HTMLElement | null} key @param {Record<string, string> | undefined} marked @param {number} depth */
-  #folder(node, key, marked, depth) {
+  /** @param {JsonNode} node @param {HTMLElement | null} key @param {Record<string, string> | undefined} marked @param {number} depth @param {Finding} [finding] */
+  #folder(node, key, marked, depth, finding) {
     const count = node.members?.length ?? node.elements?.length ?? 0;
     const [open, close] = node.kind === 'object' ? ['{', '}'] : ['[', ']'];
-    const words = count === 0 ? open + close : `${open} ${count} ${close}`;
+    const unit = node.kind === 'object' ? (count === 1 ? 'member' : 'members') : count === 1 ? 'element' : 'elements';
+    const words = count === 0 ? open + close : `${open}…${close}`;
     const title = make('span', { ...marked, ...(!marked && { class: 'more' }) }, words);
+    const counted = count > 0 && make('span', { class: 'tally' }, ` ${count} ${unit}`);
     if (node === this.#pointed) title.classList.add('pointed');
-    if (!count) return make('div', {}, key, title);
+    if (!count) return make('div', {}, key, title, remark(finding));
     const holdsMark = [...this.#spans, ...(this.#pointed ? [this.#pointed] : [])].some(({ start, end }) => start >= node.start && end <= node.end);
     const list = make('ul');
-    const details = make('details', { open: depth < OPEN_DEPTH || holdsMark }, make('summary', {}, key, title), list);
+    const details = make('details', { open: depth < OPEN_DEPTH || holdsMark }, make('summary', {}, key, title, counted, remark(finding)), list);
     const fill = () => {
       if (details.open && !list.childElementCount) this.#page(list, node, depth, 0);
     };
@@ -76,6 +78,9 @@ export class JsonTreeElement extends HTMLElement {
     list.append(more);
   }
 }
+
+/** What plumb says about a value, beside it. @param {Finding | undefined} finding */
+const remark = finding => finding && make('span', { class: `remark ${finding.severity}` }, ` ${finding.severity === 'error' ? '✖' : '▲'} ${finding.message}`);
 
 /** A name as it was sent; quoted if it is no plain word. @param {string} key */
 function shownKey(key) {

@@ -31,7 +31,7 @@ export function markdown(source) {
   return place;
 }
 
-/** @param {string} text */
-function inline(text) {
+/** Text in which `code` stands in backticks. @param {string} text */
+export function inline(text) {
   return text.split(/(`[^`]+`)/).map(part => part.startsWith('`') && part.length > 1 ? make('code', {}, part.slice(1, -1)) : part);
 }

@@ -1,32 +1,54 @@
-// All frames over time: a bar from each request to its answer, and marks for findings. Dragging selects a range.
+// All frames over time: a bar from each request to its answer, and marks for findings. Dragging selects a range, and so
+// do the arrow keys.
+
+import { duration } from '../model/format.js';
 
 /** @import { Frames } from '../model/frames.js' */
 
 const LANES = 6;
+const [LEFT, RIGHT] = [4, 6];
+/** What an arrow key moves by, as a part of the whole. */
+const STEP = 0.05;
 
 export class OverviewStripElement extends HTMLElement {
   /** @type {Frames | null} */
   #frames = null;
   #canvas = document.createElement('canvas');
-  /** @type {number | null} */
-  #from = null;
+  /** Where dragging began, and where it is. @type {[number, number] | null} */
+  #drag = null;
+  /** @type {[number, number] | null} */
+  #chosen = null;
 
   connectedCallback() {
-    this.#canvas.setAttribute('role', 'img');
-    this.#canvas.setAttribute('aria-label', 'overview of all frames over time');
-    this.replaceChildren(this.#canvas);
+    const canvas = this.#canvas;
+    canvas.setAttribute('role', 'img');
+    canvas.setAttribute('aria-label', 'All frames over time. Arrow keys choose a range, with Shift they change its end, Escape shows everything.');
+    canvas.title = 'Drag to show a range of time; click to show everything';
+    canvas.tabIndex = 0;
+    this.replaceChildren(canvas);
     new ResizeObserver(() => this.#draw()).observe(this);
-    this.#canvas.addEventListener('pointerdown', event => {
-      this.#from = event.offsetX;
-      this.#canvas.setPointerCapture(event.pointerId);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());
+    canvas.addEventListener('pointerdown', event => {
+      this.#drag = [event.offsetX, event.offsetX];
+      canvas.setPointerCapture(event.pointerId);
     });
-    this.#canvas.addEventListener('pointerup', event => this.#choose(event.offsetX));
+    canvas.addEventListener('pointermove', event => {
+      if (!this.#drag) return;
+      this.#drag[1] = event.offsetX;
+      this.#draw();
+    });
+    canvas.addEventListener('pointerup', () => this.#dropped());
+    canvas.addEventListener('pointercancel', () => { this.#drag = null; });
+    canvas.addEventListener('keydown', event => this.#key(event));
   }
 
   /** @param {Frames} frames */
   set frames(frames) {
     this.#frames = frames;
-    frames.addEventListener('plumb-frames-change', () => this.#draw());
+    frames.addEventListener('plumb-frames-change', () => {
+      this.#chosen = frames.range;
+      this.#draw();
+    });
   }
 
   #range() {
@@ -40,19 +62,27 @@ export class OverviewStripElement extends HTMLElement {
 
   #draw() {
     const frames = this.#frames;
+    if (!frames) return;
+    const range = this.#range();
+    // Recordings need not have times.
+    this.hidden = frames.total > 0 && !range;
     const { clientWidth: width, clientHeight: height } = this;
-    if (!frames || !width) return;
+    if (!width) return;
     const ratio = devicePixelRatio || 1;
     this.#canvas.width = width * ratio;
     this.#canvas.height = height * ratio;
     const pen = this.#canvas.getContext('2d');
-    if (!pen) return;
+    if (!pen || !range) return;
     pen.scale(ratio, ratio);
     const style = getComputedStyle(this);
     const color = (/** @type {string} */ token) => style.getPropertyValue(`--plumb-${token}`);
-    const range = this.#range();
-    if (!range) return;
-    const x = (/** @type {number} */ at) => 4 + ((at - range.from) / range.length) * (width - 10);
+    const x = (/** @type {number} */ at) => LEFT + ((at - range.from) / range.length) * (width - LEFT - RIGHT);
+    const selection = this.#drag ?? this.#chosen?.map(x);
+    if (selection) {
+      const [from, to] = [Math.min(...selection), Math.max(...selection)];
+      pen.fillStyle = color('selected');
+      pen.fillRect(from, 0, Math.max(2, to - from), height);
+    }
     const laneHeight = (height - 14) / LANES;
     // Of very many, enough to fill the pixels.
     const step = Math.max(1, Math.floor(frames.total / (width * 8)));
@@ -61,36 +91,69 @@ export class OverviewStripElement extends HTMLElement {
       if (row?.at === undefined) continue;
       pen.fillStyle = color(row.from === 'client' ? 'client' : 'server');
       const y = 4 + (row.number % LANES) * laneHeight;
-      if (row.kind === 'request') pen.fillRect(x(row.at), y, Math.max(2, x(row.at + (row.took ?? 0)) - x(row.at)), laneHeight - 1);
-      else if (row.kind !== 'result' && row.kind !== 'error') pen.fillRect(x(row.at), y + laneHeight / 3, 1.5, laneHeight / 2);
+      if (row.kind === 'request') pen.fillRect(x(row.at), y, Math.max(3, x(row.at + (row.took ?? 0)) - x(row.at)), laneHeight - 1);
+      else if (row.kind !== 'result' && row.kind !== 'error') pen.fillRect(x(row.at), y + laneHeight / 3, 2, laneHeight / 2);
     }
     for (const number of frames.all) {
       const row = frames.row(number);
       if (!row?.findings || row.at === undefined) continue;
       pen.fillStyle = color(row.worst === 'error' ? 'error-text' : 'warning-text');
       pen.beginPath();
-      pen.arc(x(row.at), height - 5, 3, 0, 7);
+      pen.arc(x(row.at), height - 6, 3, 0, 7);
       pen.fill();
     }
+    this.#label(pen, color, duration(Math.round(range.length)));
   }
 
-  /** @param {number} to */
-  #choose(to) {
+  /** How long all of it took. @param {CanvasRenderingContext2D} pen @param {(token: string) => string} color @param {string} words */
+  #label(pen, color, words) {
+    pen.font = `11px ${color('mono')}`;
+    const { width } = pen.measureText(words);
+    const right = this.clientWidth - 6;
+    pen.fillStyle = color('page');
+    pen.fillRect(right - width - 4, 1, width + 10, 16);
+    pen.fillStyle = color('text-faint');
+    pen.fillText(words, right - width, 13);
+  }
+
+  #dropped() {
     const range = this.#range();
-    const from = this.#from;
-    this.#from = null;
-    if (!range || from === null) return;
-    const at = (/** @type {number} */ offset) => range.from + ((offset - 4) / (this.clientWidth - 10)) * range.length;
-    const isClick = Math.abs(to - from) < 4;
-    this.dispatchEvent(new RangeSelectEvent(isClick ? null : [at(Math.min(from, to)), at(Math.max(from, to))]));
+    const drag = this.#drag;
+    this.#drag = null;
+    if (!range || !drag) return;
+    const at = (/** @type {number} */ offset) => range.from + ((offset - LEFT) / (this.clientWidth - LEFT - RIGHT)) * range.length;
+    const isClick = Math.abs(drag[1] - drag[0]) < 4;
+    this.#choose(isClick ? null : [at(Math.min(...drag)), at(Math.max(...drag))]);
+  }
+
+  /** @param {KeyboardEvent} event */
+  #key(event) {
+    const range = this.#range();
+    const step = { ArrowLeft: -STEP, ArrowRight: STEP }[event.key];
+    if (!range || event.key !== 'Escape' && step === undefined) return;
+    event.preventDefault();
+    event.stopPropagation();
+    if (step === undefined) return this.#choose(null);
+    const move = step * range.length;
+    const [from, to] = this.#chosen ?? [range.from - move, range.from - move + 0.2 * range.length];
+    const next = /** @type {[number, number]} */ (event.shiftKey ? [from, Math.max(from, to + move)] : [from + move, to + move]);
+    if (next[1] >= range.from && next[0] <= range.from + range.length) this.#choose(next);
+  }
+
+  /** @param {[number, number] | null} chosen */
+  #choose(chosen) {
+    const start = this.#range()?.from ?? 0;
+    const since = (/** @type {number} */ at) => duration(Math.max(0, Math.round(at - start)));
+    this.dispatchEvent(new RangeSelectEvent(chosen, chosen ? `${since(chosen[0])} to ${since(chosen[1])}` : ''));
   }
 }
 
 /** A range of time was chosen, or all of it. */
 export class RangeSelectEvent extends Event {
-  /** @param {[number, number] | null} range */
-  constructor(range) {
+  /** @param {[number, number] | null} range @param {string} words */
+  constructor(range, words) {
     super('plumb-range-select', { bubbles: true });
     this.range = range;
+    this.words = words;
   }
 }

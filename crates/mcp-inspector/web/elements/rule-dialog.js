@@ -2,25 +2,18 @@
 
 import * as api from '../model/api.js';
 import { make } from '../model/dom.js';
+import { openDialog } from './dialog.js';
 import { markdown } from './markdown.js';
 
 /** @param {string} name */
 export async function openRule(name) {
-  const dialog = make('dialog', { 'aria-label': `rule ${name}` });
-  dialog.addEventListener('close', () => dialog.remove());
-  dialog.addEventListener('click', event => { if (event.target === dialog) dialog.close(); });
-  document.body.append(dialog);
   try {
-    const rule = await api.rule(name);
-    const facts = `${rule.level} · layer ${rule.layer} · ${rule.revisions.join(', ')}`;
-    dialog.append(
-      make('h2', { class: 'mono' }, rule.name),
-      make('p', { class: 'quiet' }, facts),
-      rule.spec ? make('p', { class: 'quiet' }, `specification: ${rule.spec}`) : '',
-      make('div', { class: 'rule-docs' }, markdown(rule.docs)));
+    const { level, layer, revisions, spec, docs } = await api.rule(name);
+    openDialog(name,
+      make('p', { class: 'quiet' }, `${level} · layer ${layer} · ${revisions.join(', ')}`),
+      spec && make('p', { class: 'quiet' }, 'Specification: ', make('code', {}, spec)),
+      make('div', { class: 'rule-docs' }, markdown(docs)));
   } catch (error) {
-    dialog.append(make('p', { role: 'alert' }, error instanceof Error ? error.message : String(error)));
+    openDialog(name, make('p', { role: 'alert' }, error instanceof Error ? error.message : String(error)));
   }
-  dialog.append(make('button', { click: () => dialog.close() }, 'Close'));
-  dialog.showModal();
 }

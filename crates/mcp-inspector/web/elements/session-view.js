@@ -30,21 +30,24 @@ export class SessionViewElement extends HTMLElement {
   #render(view) {
     const go = (/** @type {number} */ number) => this.dispatchEvent(new FrameSelectEvent(number, { open: true }));
     const facts = make('dl', { class: 'facts' },
-      make('dt', {}, 'revision'), make('dd', { 'data-fact': 'revision' }, view.revision ?? 'not known yet'),
-      make('dt', {}, 'era'), make('dd', { 'data-fact': 'era' }, view.era ?? 'not known yet'),
-      make('dt', {}, 'subscriptions'), make('dd', { 'data-fact': 'subscriptions' }, view.subscriptions.join(', ') || 'none'));
-    this.replaceChildren(
-      make('h2', {}, 'Session'), facts, saving(),
-      ...this.#party('Client', view.client, go), ...this.#party('Server', view.server, go),
-      ...this.#tools(view.tools, go), ...this.#pending(view.pending, go),
-      make('h3', {}, 'How long answers took'), latencyPlot(view.latency, go),
-      make('h3', {}, 'The last messages'), sequenceDiagram(view.recent, go));
+      make('dt', {}, 'Revision'), make('dd', { 'data-fact': 'revision' }, view.revision ?? 'not known yet'),
+      make('dt', {}, 'Era'), make('dd', { 'data-fact': 'era' }, view.era ?? 'not known yet'),
+      make('dt', {}, 'Subscriptions'), make('dd', { 'data-fact': 'subscriptions' }, view.subscriptions.join(', ') || 'none'));
+    const card = (/** @type {(Node | string)[]} */ ...parts) => make('section', { class: 'card' }, ...parts);
+    const wide = (/** @type {(Node | string)[]} */ ...parts) => make('section', { class: 'card wide' }, ...parts);
+    this.replaceChildren(make('div', { class: 'cards' },
+      card(make('h2', {}, 'Session'), facts, saving(view.exchanges > 0), ...this.#pending(view.pending, go)),
+      card(...this.#party('Client', view.client, go)), card(...this.#party('Server', view.server, go)),
+      wide(...this.#tools(view.tools, go)),
+      make('div', { class: 'card-row' },
+        card(make('h2', {}, 'How long answers took'), latencyPlot(view.latency, go)),
+        card(make('h2', {}, 'Last messages'), sequenceDiagram(view.recent, go)))));
   }
 
   /** @param {string} title @param {Party} party @param {(number: number) => void} go */
   #party(title, { frame, info, capabilities }, go) {
-    const head = make('h3', {}, title);
-    if (frame === undefined) return [head, make('p', { class: 'quiet' }, 'has not introduced itself yet')];
+    const head = make('h2', {}, title);
+    if (frame === undefined) return [head, make('p', { class: 'quiet' }, 'Has not introduced itself yet.')];
     const tree = (/** @type {unknown} */ value) => {
       const text = JSON.stringify(value) ?? 'null';
       const view = /** @type {JsonTreeElement} */ (document.createElement('plumb-json-tree'));
@@ -53,15 +56,15 @@ export class SessionViewElement extends HTMLElement {
       return view;
     };
     return [head, make('dl', { class: 'facts', 'data-party': title.toLowerCase() },
-      make('dt', {}, 'says it is'), make('dd', {}, info ? tree(info) : 'nothing'),
-      make('dt', {}, 'capabilities'), make('dd', {}, capabilities ? tree(capabilities) : 'none stated'),
-      make('dt', {}, 'said in'), make('dd', {}, make('button', { class: 'link', click: () => go(frame) }, `#${frame}`)))];
+      make('dt', {}, 'Info'), make('dd', {}, info ? tree(info) : 'none stated'),
+      make('dt', {}, 'Capabilities'), make('dd', {}, capabilities ? tree(capabilities) : 'none stated'),
+      make('dt', {}, 'Stated in'), make('dd', {}, make('button', { class: 'link', click: () => go(frame) }, `#${frame}`)))];
   }
 
   /** @param {ToolView[]} tools @param {(number: number) => void} go */
   #tools(tools, go) {
-    const head = make('h3', {}, 'Tools and what a model pays for them');
-    if (!tools.length) return [head, make('p', { class: 'quiet' }, 'none were listed or called')];
+    const head = make('h2', {}, 'Tools, and what a model pays for them');
+    if (!tools.length) return [head, make('p', { class: 'quiet' }, 'None have been listed or called.')];
     const body = make('tbody');
     const sum = { bytes: 0, tokens: 0, calls: 0, resultBytes: 0, resultTokens: 0 };
     for (const tool of tools) {
@@ -74,14 +77,15 @@ export class SessionViewElement extends HTMLElement {
       body.append(make('tr', { 'data-tool': tool.name },
         make('th', { scope: 'row', class: 'mono' }, contract(tool)),
         ...figures(tool),
-        make('td', {}, frame === undefined ? 'never listed' : make('button', { class: 'link', click: () => go(frame) }, `#${frame}`))));
+        make('td', { class: 'figure' }, frame === undefined ? 'never' : make('button', { class: 'link', click: () => go(frame) }, `#${frame}`))));
     }
     const titles = make('tr');
-    for (const title of ['tool', 'definition', 'tokens, about', 'calls', 'results', 'tokens, about', 'listed in']) {
-      titles.append(make('th', { scope: 'col' }, title));
+    for (const title of ['Tool', 'Definition', '≈ tokens', 'Calls', 'Results', '≈ tokens', 'Listed in']) {
+      titles.append(make('th', { scope: 'col', class: title === 'Tool' ? '' : 'figure' }, title));
     }
-    const foot = make('tr', {}, make('th', { scope: 'row' }, `all ${tools.length}`), ...figures(sum), make('td'));
-    return [head, make('table', { class: 'data' }, make('thead', {}, titles), body, make('tfoot', {}, foot))];
+    const foot = make('tr', {}, make('th', { scope: 'row' }, `All ${tools.length}`), ...figures(sum), make('td'));
+    return [head, make('div', { class: 'sideways', role: 'region', 'aria-label': 'tools', tabindex: 0 },
+      make('table', { class: 'data' }, make('thead', {}, titles), body, make('tfoot', {}, foot)))];
   }
 
   /** @param {Row[]} pending @param {(number: number) => void} go */
@@ -89,18 +93,23 @@ export class SessionViewElement extends HTMLElement {
     const list = make('ul', { 'data-list': 'pending' });
     for (const row of pending) {
       list.append(make('li', {}, make('button', { class: 'link', click: () => go(row.number) }, `#${row.number} ${name(row)}`),
-        ` asked by the ${row.from ?? 'peer'} ${row.at === undefined ? '' : `at ${clock(row.at)}`}`));
+        make('span', { class: 'quiet' }, ` by the ${row.from ?? 'peer'} ${row.at === undefined ? '' : `at ${clock(row.at)}`}`)));
     }
-    return [make('h3', {}, 'Requests without an answer'), pending.length ? list : make('p', { class: 'quiet' }, 'none')];
+    return [make('h3', {}, 'Requests without an answer'), pending.length ? list : make('p', { class: 'quiet' }, 'None.')];
   }
 }
 
-function saving() {
+/** @param {boolean} hasHttp */
+function saving(hasHttp) {
   const link = (/** @type {string} */ path, /** @type {string} */ file, /** @type {string} */ words) =>
     make('a', { href: path, download: file }, words);
   return make('p', { class: 'saving' },
-    link('api/recording', 'recording.jsonl', 'Save as a trace'), ' (secrets masked) · ',
-    link('api/recording?everything=true', 'recording-everything.jsonl', 'Save everything'), ' (with secrets)');
+    'Save with secrets masked: ', link('api/recording', 'recording.jsonl', 'recording'), ' · ',
+    link('api/report', 'plumb-report.html', 'HTML report'), hasHttp && ' · ', hasHttp && link('api/har', 'recording.har', 'HAR'),
+    make('br'),
+    'Save everything: ', link('api/recording?everything=true', 'recording-everything.jsonl', 'recording'), ' · ',
+    link('api/report?everything=true', 'plumb-report-everything.html', 'HTML report'),
+    hasHttp && ' · ', hasHttp && link('api/har?everything=true', 'recording-everything.har', 'HAR'));
 }
 
 /** The definition, which can be unfolded. @param {ToolView} tool */
@@ -121,6 +130,5 @@ function contract(tool) {
 
 /** @param {{ bytes: number, tokens: number, calls: number, resultBytes: number, resultTokens: number }} tool */
 function figures({ bytes, tokens, calls, resultBytes, resultTokens }) {
-  return [size(bytes), String(tokens), String(calls), size(resultBytes), String(resultTokens)].map(words => make('td', {}, words));
+  return [size(bytes), String(tokens), String(calls), size(resultBytes), String(resultTokens)].map(words => make('td', { class: 'figure' }, words));
 }
-

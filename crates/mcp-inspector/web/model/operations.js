@@ -87,7 +87,7 @@ export function others() {
     { key: 'other logging/setLevel', method: 'logging/setLevel', title: 'logging/setLevel', params: '{"level":"info"}', fills: 'params',
       schema: { type: 'object', properties: { level: { enum: LEVELS } }, required: ['level'], additionalProperties: false } },
     { key: 'other resources/read', method: 'resources/read', methods: ['resources/read', 'resources/subscribe', 'resources/unsubscribe'],
-      title: 'a resource by its URI', params: '{"uri":""}', schema: URI, fills: 'params' },
+      title: 'Resource by URI', params: '{"uri":""}', schema: URI, fills: 'params' },
     { key: 'other completion/complete', method: 'completion/complete', title: 'completion/complete', fills: 'params',
       params: '{"ref":{"type":"ref/prompt","name":""},"argument":{"name":"","value":""}}',
       schema: { type: 'object', required: ['ref', 'argument'], properties: {
@@ -97,8 +97,9 @@ export function others() {
         ] },
         argument: { type: 'object', properties: { name: { type: 'string' }, value: { type: 'string' } }, required: ['name', 'value'] },
       } } },
-    { key: 'other method', method: '', title: 'any method', params: '{}', isFree: true },
-    { key: 'other raw', method: '', title: 'raw text, JSON or not', params: '', isRaw: true },
+    { key: 'other method', method: '', title: 'Any method', params: '{}', isFree: true },
+    { key: 'other raw', method: '', title: 'Raw text', params: '', isRaw: true,
+      description: 'Sent exactly as you type it, JSON or not.' },
   ];
 }
 

@@ -19,11 +19,13 @@ const NOTHING = { tools: [], resources: [], templates: [], prompts: [], problems
 
 export class Speak extends EventTarget {
   /** @type {SpeakState} */
-  state = { status: 'idle', servers: [], server: '', revisions: [], calls: [], questions: [] };
+  state = { status: 'idle', servers: [], server: '', revisions: [], calls: [], questions: [], offered: 0 };
   /** @type {Offer} */
   offer = NOTHING;
   /** The conversation whose offer is shown. */
   #offered = '';
+  /** What was found in the lists. */
+  #judged = '';
 
   async load() { this.take(await speak.state()); }
 
@@ -31,9 +33,7 @@ export class Speak extends EventTarget {
   take(state) {
     this.state = state;
     this.dispatchEvent(new SpeakChangeEvent());
-    // The lists may have been asked for again, which is calls with new answers.
-    const lists = state.calls.filter(call => /^(?:tools|resources|prompts)\/(?:templates\/)?list$/.test(call.method) && call.answer);
-    const offered = state.status === 'idle' ? '' : `${state.session} ${state.status} ${lists.at(-1)?.answer}`;
+    const offered = state.status === 'idle' ? '' : `${state.session} ${state.status} ${state.offered}`;
     if (offered !== this.#offered) {
       this.#offered = offered;
       this.loadOffer();
@@ -47,6 +47,19 @@ export class Speak extends EventTarget {
       this.offer = NOTHING; // There is no conversation any more; the state says so.
     }
     this.dispatchEvent(new OfferChangeEvent());
+  }
+
+  /**
+   * What was found in the lists after they had come is about what is offered too.
+   * @param {(frame: number) => number | undefined} findings of a frame
+   */
+  judged(findings) {
+    const { tools, resources, templates, prompts } = this.offer;
+    const frames = new Set([...tools, ...resources, ...templates, ...prompts].flatMap(({ frame }) => frame ?? []));
+    const judged = JSON.stringify([...frames].map(frame => [frame, findings(frame)]));
+    if (judged === this.#judged) return;
+    this.#judged = judged;
+    if (frames.size) this.loadOffer();
   }
 
   /** @param {string | undefined} name @returns {Offered | undefined} */

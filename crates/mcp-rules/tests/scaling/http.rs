@@ -1,14 +1,11 @@
 //! What surrounds messages over HTTP: headers, URLs, statuses, ids of events.
 
-use std::sync::PoisonError;
-
 use mcp_core::Side;
 use mcp_jsonrpc::Gate as _;
 use mcp_rules::{Carrier, Headers, HttpEvent, HttpGate, SessionGate, SseEvent, Strictness};
-use stats_alloc::Region;
 
 use crate::{
-    ALLOCATOR, MEASURING, law,
+    kept, law,
     messages::{engine, parsed},
 };
 
@@ -103,8 +100,26 @@ fn headers() {
 }
 
 /// Bytes that an exchange may take, whatever its headers are.
-const FOR_EACH: usize = 24 * 1024;
-const COUNT: usize = 40;
+const FOR_EACH: i64 = 24 * 1024;
+const COUNT: i64 = 40;
+
+/// Two exchanges whose requests and responses have this text wherever `name` says.
+fn exchange_with(gate: &mut HttpGate, number: u64, name: &str, text: &str, message: &str) {
+    let headers: Headers<'_> =
+        [("content-type", "text/event-stream"), (name, text)].into_iter().collect();
+    let url = if name == "the URL" { text } else { "/mcp" };
+    post(gate, number, url, &headers, message);
+    let method = if name == "the method" { text } else { "GET" };
+    let other = number + 1000;
+    gate.judge_http(&HttpEvent::request(other, method, url, &headers));
+    for exchange in [number, other] {
+        let response = HttpEvent::response(exchange, 200, &headers);
+        gate.judge_http(&response.with_body(text.as_bytes()));
+        let id = (name == "ids of events").then_some(text);
+        let event = SseEvent { id, event: id, data: Some(b""), ..SseEvent::default() };
+        gate.judge_http(&HttpEvent::event(exchange, event));
+    }
+}
 
 #[test]
 fn exchanges_do_not_keep_long_texts() {
@@ -113,28 +128,12 @@ fn exchanges_do_not_keep_long_texts() {
     for in_session in [true, false] {
         let message = if in_session { PING } else { MODERN };
         for name in NAMES.into_iter().chain(["the URL", "the method", "ids of events"]) {
-            let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
             let mut gate = gate(in_session);
-            let region = Region::new(ALLOCATOR);
-            for number in 1..=COUNT as u64 {
-                let text = huge(number);
-                let headers: Headers<'_> =
-                    [("content-type", "text/event-stream"), (name, &text)].into_iter().collect();
-                let url = if name == "the URL" { &*text } else { "/mcp" };
-                post(&mut gate, number, url, &headers, message);
-                let method = if name == "the method" { &*text } else { "GET" };
-                let other = number + 1000;
-                gate.judge_http(&HttpEvent::request(other, method, url, &headers));
-                for exchange in [number, other] {
-                    let response = HttpEvent::response(exchange, 200, &headers);
-                    gate.judge_http(&response.with_body(text.as_bytes()));
-                    let id = (name == "ids of events").then_some(&*text);
-                    let event = SseEvent { id, event: id, data: Some(b""), ..SseEvent::default() };
-                    gate.judge_http(&HttpEvent::event(exchange, event));
+            let kept = kept(|| {
+                for number in 1..=COUNT.unsigned_abs() {
+                    exchange_with(&mut gate, number, name, &huge(number), message);
                 }
-            }
-            let stats = region.change();
-            let kept = stats.bytes_allocated.saturating_sub(stats.bytes_deallocated);
+            });
             if kept > 2 * COUNT * FOR_EACH {
                 broken.push(format!("{name} (in a session: {in_session}): {kept} bytes"));
             }

@@ -6,6 +6,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 
+mod allocations;
 mod conversations;
 mod http;
 mod json;
@@ -13,20 +14,7 @@ mod memory;
 mod messages;
 mod schemas;
 
-use std::{
-    alloc::System,
-    sync::{Mutex, PoisonError},
-};
-
-use stats_alloc::{INSTRUMENTED_SYSTEM, Region, StatsAlloc};
-
-#[global_allocator]
-static ALLOCATOR: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
-
-/// One measurement at a time: the allocator counts for all threads.
-static MEASURING: Mutex<()> = Mutex::new(());
-
-/// What something took.
+/// What something took. Steps and allocations are counted for this thread alone.
 #[derive(Debug, Clone, Copy)]
 struct Work {
     steps: u64,
@@ -34,39 +22,29 @@ struct Work {
     bytes: u64,
 }
 
-fn measure<R>(run: impl FnOnce() -> R) -> (R, Work) {
-    let region = Region::new(ALLOCATOR);
+fn measure<R>(run: impl FnOnce() -> R) -> Work {
     let before = mcp_json::testing::steps();
-    let result = run();
-    let stats = region.change();
-    let work = Work {
+    let allocated = allocation_counter::measure(|| drop(run()));
+    Work {
         steps: mcp_json::testing::steps() - before,
-        allocations: (stats.allocations + stats.reallocations) as u64,
-        bytes: stats.bytes_allocated as u64,
-    };
-    (result, work)
+        allocations: allocated.count_total,
+        bytes: allocated.bytes_total,
+    }
 }
 
-/// The least that something took: other threads only ever add to what is counted.
-fn least<R>(run: impl Fn() -> R) -> Work {
-    let measured = [measure(&run).1, measure(&run).1, measure(&run).1];
-    let least = |count: fn(&Work) -> u64| measured.iter().map(count).min().unwrap_or_default();
-    Work {
-        steps: least(|work| work.steps),
-        allocations: least(|work| work.allocations),
-        bytes: least(|work| work.bytes),
-    }
+/// The bytes that `run` has allocated and not freed.
+fn kept(run: impl FnOnce()) -> i64 {
+    allocation_counter::measure(run).bytes_current
 }
 
 /// Holds `run` to the law, for what `make` makes of a size and of twice that size.
 #[track_caller]
 fn law<I, R>(what: &str, size: usize, make: impl Fn(usize) -> I, run: impl Fn(&I) -> R) {
-    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let (small, large) = (make(size), make(2 * size));
     // What is made once and kept, such as a compiled schema, is held to the law by itself.
     run(&small);
     run(&large);
-    let (once, twice) = (least(|| run(&small)), least(|| run(&large)));
+    let (once, twice) = (measure(|| run(&small)), measure(|| run(&large)));
     let grows = |once: u64, twice: u64, slack: u64| twice * 10 <= once * 22 + slack * 10;
     assert!(
         grows(once.steps, twice.steps, 200)

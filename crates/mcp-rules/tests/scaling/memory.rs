@@ -1,21 +1,20 @@
 //! What is remembered is bounded in bytes, whatever the names are that peers choose.
 
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 use mcp_core::{Revision, Side};
 use mcp_jsonrpc::Gate as _;
 use mcp_rules::{Carrier, Engine, LineReader, Observer, Origin, SessionGate, Settings, Strictness};
 use mcp_schema::Schemas;
-use stats_alloc::Region;
 
 use crate::{
-    ALLOCATOR, MEASURING,
+    kept,
     messages::{engine, opening, parsed},
 };
 
 /// Bytes that a gate may take for one name, of any length, and for what belongs to it.
-const FOR_EACH: usize = 12 * 1024;
-const COUNT: usize = 40;
+const FOR_EACH: i64 = 12 * 1024;
+const COUNT: i64 = 40;
 /// The length of each name.
 const LENGTH: usize = 100_000;
 
@@ -23,22 +22,20 @@ const LENGTH: usize = 100_000;
 /// the gate has taken.
 #[track_caller]
 fn retained(what: &str, lines: &[(Side, &str)]) {
-    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let engine = engine();
     let mut gate = SessionGate::new(Arc::clone(&engine), Strictness::Observe, Carrier::Stdio);
     for (from, line) in opening(Revision::V2025_11_25) {
         gate.judge(from, &parsed(&line));
     }
-    let region = Region::new(ALLOCATOR);
-    for number in 1..=COUNT {
-        let name = format!("{}{number}", "x".repeat(LENGTH));
-        for (from, line) in lines {
-            let line = line.replace("NUMBER", &number.to_string()).replace("HUGE", &name);
-            gate.judge(*from, &parsed(&line));
+    let kept = kept(|| {
+        for number in 1..=COUNT {
+            let name = format!("{}{number}", "x".repeat(LENGTH));
+            for (from, line) in lines {
+                let line = line.replace("NUMBER", &number.to_string()).replace("HUGE", &name);
+                gate.judge(*from, &parsed(&line));
+            }
         }
-    }
-    let stats = region.change();
-    let kept = stats.bytes_allocated.saturating_sub(stats.bytes_deallocated);
+    });
     assert!(kept <= COUNT * FOR_EACH, "{what}: {kept} bytes");
     drop(gate);
 }
@@ -250,7 +247,6 @@ fn ended_sessions(number: usize) -> String {
 
 #[test]
 fn conversations_that_are_over_do_not_add_up() {
-    let _alone = MEASURING.lock().unwrap_or_else(PoisonError::into_inner);
     let mut settings = Settings::default();
     settings.limits.session_bytes = 256 * 1024;
     let engine = Engine::new(Schemas::embedded(), settings);
@@ -258,16 +254,18 @@ fn conversations_that_are_over_do_not_add_up() {
     let mut reader = LineReader::new(&engine.settings().limits);
     let mut judged = Vec::new();
     let mut sessions = 0;
-    let region = Region::new(ALLOCATOR);
-    let mut retained = [50, 50, 100].map(|count| {
+    let mut follow = |count: usize| {
         for _ in 0..count {
             sessions += 1;
             for line in ended_sessions(sessions).lines() {
                 reader.read(line.as_bytes(), |line| observer.follow(1, line, &mut judged));
             }
         }
-        let stats = region.change();
-        stats.bytes_allocated.saturating_sub(stats.bytes_deallocated)
+    };
+    let mut total = 0;
+    let mut retained = [50, 50, 100].map(|count| {
+        total += kept(|| follow(count));
+        total
     });
     assert!(judged.is_empty(), "{judged:?}");
     // How much is released at once varies.

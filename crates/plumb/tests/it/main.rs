@@ -10,13 +10,19 @@ mod check;
 mod commands;
 mod compat;
 mod config;
+#[cfg(unix)]
+mod continuous;
 mod diff;
+#[cfg(unix)]
+mod drain_web_socket;
 mod har;
 mod help;
 mod hostile;
 mod jobs;
 #[cfg(unix)]
 mod kills;
+#[cfg(unix)]
+mod lock;
 mod mock;
 #[cfg(unix)]
 mod proxy;
@@ -38,7 +44,11 @@ mod tail;
 mod test_client;
 mod test_command;
 #[cfg(unix)]
+mod test_servers;
+#[cfg(unix)]
 mod upstreams;
+#[cfg(unix)]
+mod web_socket;
 mod wrap;
 
 use std::{

@@ -26,14 +26,15 @@ export class FieldFrame {
    */
   constructor(schema, place, control, { isGroup = false, shown = control, toggled }) {
     this.#control = control;
-    this.sent = make('input', { type: 'checkbox', 'aria-label': `send ${place.name}`, title: 'Without this mark the value is left out', change: toggled });
+    this.sent = make('input', { type: 'checkbox', 'aria-label': `send ${place.name}`, change: toggled });
+    const sending = make('label', { class: 'field-sent', title: 'Unchecked, it is left out of the message; an empty text is something else' }, this.sent, ' send');
     const findingsId = newId();
     this.#findings = make('div', { class: 'field-findings', id: findingsId });
     control.setAttribute('aria-describedby', findingsId);
     const title = place.name || (typeof schema.title === 'string' ? schema.title : '');
     const name = isGroup ? make('span', { class: 'field-name' }, title) : make('label', { class: 'field-name', for: control.id }, title);
     const facts = [place.isRequired && place.name && 'required', expectation(schema)].filter(Boolean).join(' · ');
-    const head = make('div', { class: 'field-head' }, place.canLeaveOut && this.sent, name, make('span', { class: 'quiet' }, facts));
+    const head = make('div', { class: 'field-head' }, make('div', { class: 'field-title' }, name, make('span', { class: 'quiet' }, facts)), place.canLeaveOut && sending);
     const words = typeof schema.description === 'string' && make('p', { class: 'field-words quiet' }, schema.description);
     this.element = make('div', { class: isGroup ? 'field group' : 'field', 'data-field': place.name },
       (place.name || place.canLeaveOut) && head, words, shown, this.#findings);

@@ -32,7 +32,7 @@ export class CallAnswerElement extends HTMLElement {
   }
 
   clear() {
-    this.replaceChildren(make('p', { class: 'empty' }, 'The answer appears here.'));
+    this.replaceChildren(make('p', { class: 'empty' }, 'Answers appear here.'));
   }
 
   /** @param {Call} call */
@@ -68,7 +68,7 @@ export class CallAnswerElement extends HTMLElement {
   #render(call, detail, request, first) {
     const parts = [this.#head(call), this.#says(detail, request)];
     if (first?.text !== undefined && detail.text !== undefined) {
-      parts.push(make('section', {}, make('h3', {}, `Difference to the first answer, #${first.row.number}`), differenceTable(first.text, detail.text)));
+      parts.push(make('section', {}, make('h3', {}, `Compared with the first answer, #${first.row.number}`), differenceTable(first.text, detail.text)));
     }
     parts.push(this.#sent(detail, request));
     this.replaceChildren(...parts);
@@ -84,7 +84,7 @@ export class CallAnswerElement extends HTMLElement {
     });
     section.append(...cards(detail));
     if (!detail.findings.length) {
-      section.append(make('p', { class: 'quiet' }, detail.row.judged === false ? 'The answer was not judged.' : 'Nothing found in the answer.'));
+      section.append(make('p', { class: 'quiet' }, detail.row.judged === false ? 'The answer was not judged.' : 'Nothing wrong with this answer.'));
     }
     const count = request?.findings.length;
     if (request && count) {
@@ -95,11 +95,11 @@ export class CallAnswerElement extends HTMLElement {
 
   /** @param {Detail} detail @param {Detail | null} request */
   #sent(detail, request) {
-    const section = make('section', { class: 'server-sent' }, make('h3', {}, 'the server sent'));
+    const section = make('section', { class: 'server-sent' }, make('h3', {}, 'The server sent'));
     const { text, findings } = detail;
     const root = text === undefined || detail.cutFrom ? null : json.read(text);
     if (text === undefined || !root) {
-      section.append(make('p', { class: 'quiet' }, 'This is too long for here, or not JSON: open its frame.'));
+      section.append(make('p', { class: 'quiet' }, 'Too long to show here, or not JSON: open its frame.'));
       return section;
     }
     const faults = listedFaults(text);
@@ -109,15 +109,15 @@ export class CallAnswerElement extends HTMLElement {
     tree.show(text, root, findings);
     const raw = /** @type {RawViewElement} */ (document.createElement('plumb-raw-view'));
     raw.show(text, findings);
-    section.append(make('h3', {}, 'the message'), tree, make('details', { class: 'whole' }, make('summary', {}, 'raw, byte for byte'), raw));
+    section.append(make('h3', {}, 'Message'), tree, make('details', { class: 'whole' }, make('summary', {}, 'Raw, byte for byte'), raw));
     return section;
   }
 }
 
 /** @param {Call} call */
 function waitingWords({ state, reason }) {
-  if (state === 'pending') return 'Waiting for the answer. Other calls can be made meanwhile.';
-  return reason ?? (state === 'cancelled' ? 'Cancelled; no answer has come.' : 'No answer has come, and none can come any more.');
+  if (state === 'pending') return 'Waiting for the answer. You can make other calls meanwhile.';
+  return reason ?? (state === 'cancelled' ? 'Cancelled; no answer has come.' : 'No answer has come, and none can come now.');
 }
 
 /** What is in a message for people: its error, or the texts of its result. @param {string} text */
@@ -130,7 +130,7 @@ function summary(text) {
     parts.push(make('p', { class: 'error verdict' }, `✖ JSON-RPC error ${code === undefined ? '' : String(code)}: ${typeof words === 'string' ? words : JSON.stringify(words)}`));
   }
   const result = message?.result;
-  if (result?.isError === true) parts.push(make('p', { class: 'error verdict' }, '✖ isError: the tool says that it has failed'));
+  if (result?.isError === true) parts.push(make('p', { class: 'error verdict' }, '✖ isError: the tool says that it failed'));
   const blocks = [result?.content, result?.contents, result?.messages?.map?.((/** @type {any} */ it) => it?.content)].find(Array.isArray) ?? [];
   for (const block of blocks.slice(0, 50)) {
     const words = block?.text ?? block?.resource?.text;

@@ -23,7 +23,7 @@ export class CallListElement extends HTMLElement {
   #alert = make('p', { class: 'error', role: 'alert' });
 
   connectedCallback() {
-    this.replaceChildren(this.#list, this.#alert);
+    this.replaceChildren(make('h2', { class: 'visually-hidden' }, 'Calls'), this.#list, this.#alert);
     const life = new AbortController();
     this.#life = life;
     const timer = setInterval(() => this.#tick(), TICK);
@@ -50,7 +50,7 @@ export class CallListElement extends HTMLElement {
     const calls = this.#speak?.state.calls ?? [];
     const focused = document.activeElement instanceof HTMLElement && this.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
     this.#list.replaceChildren(...calls.toReversed().map(call => this.#line(call)));
-    if (!calls.length) this.#list.append(make('li', { class: 'quiet' }, 'Nothing was asked yet.'));
+    if (!calls.length) this.#list.append(make('li', { class: 'quiet' }, 'Nothing has been asked yet.'));
     const again = focused && this.#list.querySelector(`[data-focus="${CSS.escape(focused)}"]`);
     if (again instanceof HTMLElement) again.focus();
   }
@@ -61,13 +61,15 @@ export class CallListElement extends HTMLElement {
     const row = answer === undefined ? undefined : this.#frames?.row(answer);
     const isWaiting = state === 'pending';
     const words = state === 'answered' ? (row?.kind === 'error' ? 'error' : 'answered') : state;
+    const title = [method, target].filter(Boolean).join(' ') || 'raw text';
+    const isBad = row?.kind === 'error' || state === 'lost';
     return make('li', { 'data-state': state, 'data-id': id, 'aria-current': String(id === this.#selected) },
-      make('button', { class: 'call', 'data-focus': `call ${id}`, click: () => this.dispatchEvent(new CallSelectEvent(id)) },
-        make('span', { class: 'quiet mono' }, `id ${id}`), make('span', { class: 'mono' }, [method, target].filter(Boolean).join(' ')),
+      make('button', { class: 'call', title, 'data-focus': `call ${id}`, click: () => this.dispatchEvent(new CallSelectEvent(id)) },
+        make('span', { class: 'quiet mono call-id' }, id),
+        make('span', { class: 'mono call-name' }, method && target ? `${method} ` : '', make('b', {}, target || title)),
         replayOf !== undefined && make('span', { class: 'chip' }, `again #${replayOf}`),
-        make('span', { class: row?.kind === 'error' ? 'error' : 'quiet' }, words),
-        make('span', { class: 'took mono', 'data-since': isWaiting && sentAt }, isWaiting ? duration(Math.max(0, Date.now() - sentAt)) : duration(tookMs)),
-        row?.worst && make('span', { class: row.worst }, verdict(row))),
+        row?.worst ? make('span', { class: `${row.worst} call-state` }, verdict(row)) : make('span', { class: `${isBad ? 'error' : 'quiet'} call-state` }, words),
+        make('span', { class: 'took mono', 'data-since': isWaiting && sentAt }, isWaiting ? duration(Math.max(0, Date.now() - sentAt)) : duration(tookMs))),
       isWaiting && make('button', { class: 'cancel', 'data-focus': `cancel ${id}`, 'aria-label': `cancel call ${id}`, click: () => this.#cancel(id) }, 'Cancel'));
   }
 

@@ -2,12 +2,13 @@
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';
-import { memberOf, pretty, withMember } from '../../model/json-text.js';
+import { compact, memberOf, pretty, withMember } from '../../model/json-text.js';
 import * as kept from '../../model/kept.js';
 import * as speak from '../../model/speak-api.js';
 import { expand } from '../../model/uri-template.js';
 import { formFor } from '../form/field.js';
 import { MessageSentEvent } from './events.js';
+import { longText } from './long-text.js';
 
 /** @import { Finding } from '../../api' */
 /** @import { Operation } from '../../model/operations.js' */
@@ -34,7 +35,7 @@ export class ComposerElement extends HTMLElement {
   #checking = null;
 
   #title = make('h2');
-  #words = make('p', { class: 'quiet words' });
+  #words = make('div', { class: 'words' });
   #method = make('input', { 'aria-label': 'method', class: 'mono', placeholder: 'method', spellcheck: 'false', input: () => this.#changed() });
   #methods = make('select', { 'aria-label': 'method', change: () => this.#changed() });
   #form = make('form', { class: 'speak-form', 'aria-label': 'form', submit: event => event.preventDefault() });
@@ -42,12 +43,12 @@ export class ComposerElement extends HTMLElement {
   #params = make('textarea', { 'aria-label': 'params as JSON', class: 'mono', rows: 8, spellcheck: 'false', input: () => this.#paramsTyped() });
   #raw = make('textarea', { 'aria-label': 'whole frame', class: 'mono', rows: 5, spellcheck: 'false', input: () => this.#rawTyped() });
   #rawNote = make('span', { class: 'quiet', role: 'status' });
-  #compose = make('button', { class: 'compose-again', click: () => this.#composeAgain() }, 'Compose it again');
+  #compose = make('button', { class: 'compose-again', click: () => this.#composeAgain() }, 'Back to the form and params');
   #says = make('div', { class: 'says-list', 'aria-live': 'polite' });
   #send = make('button', { class: 'main send', click: () => this.send(), title: 'Ctrl+Enter' }, 'Send');
   #reset = make('button', { click: () => this.#begin(true) }, 'Reset');
   #fault = make('p', { class: 'error', role: 'alert' });
-  #paramsBox = make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'params as JSON'), this.#params);
+  #paramsBox = make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'Params as JSON'), this.#params);
 
   connectedCallback() {
     if (this.childElementCount) return;
@@ -58,7 +59,7 @@ export class ComposerElement extends HTMLElement {
       this.#words, this.#fault, this.#yields,
       make('div', { class: 'composer-panes' }, this.#form,
         make('div', { class: 'composer-texts' }, this.#says, this.#paramsBox,
-          make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'whole frame ', this.#rawNote), this.#raw), this.#compose)));
+          make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'Whole frame', this.#rawNote), this.#raw), this.#compose)));
     this.addEventListener('keydown', event => {
       if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return;
       event.preventDefault();
@@ -78,8 +79,8 @@ export class ComposerElement extends HTMLElement {
 
   /** Changes a frame that was sent, to send it again. @param {number} frame @param {string} text */
   edit(frame, text) {
-    this.#operation = { key: `edit ${frame}`, method: '', title: `Frame #${frame}, sent again with changes`, params: '', isRaw: true,
-      description: 'The id becomes a new one; the rest is sent as it stands here.' };
+    this.#operation = { key: `edit ${frame}`, method: '', title: `Frame #${frame}, edited`, params: '', isRaw: true,
+      description: 'It gets a new id; the rest is sent as it stands here.' };
     this.#begin(true);
     this.#replayed = frame;
     this.#raw.value = pretty(text);
@@ -98,7 +99,7 @@ export class ComposerElement extends HTMLElement {
     try {
       const sent = this.#replayed !== null ? await speak.replay(this.#replayed, this.#raw.value)
         : this.#isRaw ? await speak.raw(this.#raw.value)
-          : await speak.request(this.#methodName, this.#params.value.trim() || undefined);
+          : await speak.request(this.#methodName, compact(this.#params.value.trim()) || undefined);
       this.dispatchEvent(new MessageSentEvent(sent));
       if (sent.warning) this.#fault.textContent = sent.warning;
     } catch (error) {
@@ -121,7 +122,7 @@ export class ComposerElement extends HTMLElement {
     const operation = /** @type {Operation} */ (this.#operation);
     const { title, description, methods, isFree, isRaw, offered } = operation;
     this.#title.textContent = title;
-    this.#words.textContent = description ?? '';
+    this.#words.replaceChildren(description ? longText(description) : '');
     this.#method.hidden = !isFree;
     this.#methods.hidden = !methods;
     this.#methods.replaceChildren(...(methods ?? []).map(method => make('option', {}, method)));
@@ -129,7 +130,7 @@ export class ComposerElement extends HTMLElement {
     this.#raw.rows = isRaw ? 12 : 5;
     this.#paramsBox.hidden = !!isRaw;
     this.#reset.hidden = operation.key.startsWith('edit ');
-    this.#fault.textContent = offered?.usable === false ? `Its definition is not usable as it stands: ${offered.findings[0]?.message ?? ''}` : '';
+    this.#fault.textContent = offered?.usable === false ? `The definition is faulty: ${offered.findings[0]?.message ?? ''}` : '';
     if (isNew) kept.forget(...this.#place);
     const before = isNew ? undefined : kept.recall(...this.#place);
     this.#makeForm(operation);
@@ -186,14 +187,14 @@ export class ComposerElement extends HTMLElement {
     const { fills, template } = /** @type {Operation} */ (this.#operation);
     const text = this.#params.value;
     const root = json.read(text);
-    if (!root) return this.#yield('The params are not JSON: they are sent as they stand, and the form waits.');
+    if (!root) return this.#yield('The params are not JSON. They are sent as they stand; the form is set aside.');
     if (fills === 'template') {
       const made = JSON.stringify(expand(template ?? '', JSON.parse(this.#field.read() ?? '{}')));
-      return this.#yield(memberOf(text, 'uri') === made ? '' : 'The form cannot show this URI: what stands in the JSON is sent.');
+      return this.#yield(memberOf(text, 'uri') === made ? '' : 'The form cannot show this URI. The JSON is sent.');
     }
     const node = fills === 'arguments' ? json.at(root, '/arguments') : root;
     const isShown = node ? this.#field.write(node, text) : fills === 'arguments' && this.#field.write(/** @type {json.JsonNode} */ (json.read('{}')), '{}');
-    this.#yield(isShown ? '' : 'The form cannot show all of this: what stands in the JSON is sent.');
+    this.#yield(isShown ? '' : 'The form cannot show all of this. The JSON is sent.');
   }
 
   /** @param {string} words why the form steps back, or nothing */
@@ -234,21 +235,26 @@ export class ComposerElement extends HTMLElement {
     this.#checking = checking;
     const { signal } = checking;
     const isRawOnly = !!this.#operation?.isRaw;
-    this.#rawNote.textContent = this.#isRaw ? '(exactly this is sent; nothing in it is put right)' : '(as it will be sent)';
+    this.#rawNote.textContent = this.#isRaw ? ', sent exactly as it stands here' : ', as it will be sent';
     this.#compose.hidden = !this.#isRaw || isRawOnly;
     await new Promise(wake => setTimeout(wake, PAUSE));
     if (signal.aborted) return;
+    if (this.speak?.state.status !== 'connected') {
+      this.#judged([]);
+      this.#says.replaceChildren(make('p', { class: 'quiet' }, 'Not checked: connect first.'));
+      return;
+    }
     try {
       const text = this.#raw.value;
       const typed = this.#isRaw ? memberOf(text, 'method') : undefined;
       if (this.#isRaw && typed === undefined) {
         this.#judged([]);
         if (text.trim()) this.#says.replaceChildren(make('p', { class: 'quiet' }, json.read(text)
-          ? 'This has no method: it is judged when it is sent.' : 'This is not JSON: servers must cope with that too.'));
+          ? 'This has no method, so it is only judged once it is sent.' : 'This is not JSON. A server must cope with that too.'));
         return;
       }
       const composed = await speak.compose(typed === undefined ? this.#methodName : stringOf(typed),
-        (this.#isRaw ? memberOf(text, 'params') : this.#params.value.trim()) || undefined, signal);
+        (this.#isRaw ? memberOf(text, 'params') : compact(this.#params.value.trim())) || undefined, signal);
       if (signal.aborted) return;
       if (!this.#isRaw) this.#raw.value = composed.text;
       this.#judged(composed.findings);
@@ -275,8 +281,8 @@ export class ComposerElement extends HTMLElement {
     this.#send.textContent = findings.length ? 'Send anyway' : 'Send';
     this.#send.dataset.severity = hasError ? 'error' : findings.length ? 'warning' : '';
     const details = make('details', { open: !this.#field || this.#form.hasAttribute('inert') },
-      make('summary', { class: hasError ? 'error' : 'warning' }, `plumb says: ${count} ${count === 1 ? 'finding' : 'findings'} in what would be sent`), ...cards);
-    this.#says.replaceChildren(count ? details : make('p', { class: 'quiet' }, this.#isRaw ? '' : 'Nothing found by plumb in what would be sent.'));
+      make('summary', { class: hasError ? 'error' : 'warning' }, `plumb says: ${count} ${count === 1 ? 'finding' : 'findings'} in this message`), ...cards);
+    this.#says.replaceChildren(count ? details : make('p', { class: 'quiet' }, this.#isRaw ? '' : 'plumb has found nothing wrong with this.'));
   }
 
   /** @param {SpanShowEvent} event */

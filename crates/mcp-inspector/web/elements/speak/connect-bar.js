@@ -11,20 +11,23 @@ export class ConnectBarElement extends HTMLElement {
   /** @type {Speak | null} */
   #speak = null;
   #server = make('select', { 'aria-label': 'server' });
-  #revision = make('select', { 'aria-label': 'revision' });
+  #revision = make('select', { 'aria-label': 'revision', title: 'negotiated: by initialize; newest: asks with server/discover first' });
   #connect = make('button', { class: 'main', click: () => this.connect() }, 'Connect');
   #disconnect = make('button', { click: () => this.#act(speak.disconnect()) }, 'Disconnect');
   #status = make('span', { class: 'state', role: 'status' });
   #reason = make('p', { class: 'reason error', role: 'alert' });
   #demo = make('span', { class: 'switches' });
   #facts = make('details', { class: 'server-facts' });
+  /** @type {HTMLElement | null} */
+  #serverBox = null;
   #chosen = '';
 
   connectedCallback() {
     if (this.childElementCount) return;
     const label = (/** @type {string} */ words, /** @type {HTMLElement} */ control) => make('label', {}, make('span', { class: 'quiet' }, words), ' ', control);
-    this.append(make('div', { class: 'connect-line' }, label('server', this.#server), label('revision', this.#revision), this.#connect, this.#disconnect,
-      this.#status), this.#reason, make('div', { class: 'connect-line' }, this.#facts, this.#demo));
+    this.#serverBox = label('Server', this.#server);
+    this.append(make('div', { class: 'connect-line' }, this.#serverBox, this.#status, this.#facts, make('span', { class: 'spring' }), this.#demo,
+      label('Revision', this.#revision), this.#connect, this.#disconnect), this.#reason);
     this.#server.addEventListener('change', () => { this.#chosen = this.#server.value; });
   }
 
@@ -52,14 +55,16 @@ export class ConnectBarElement extends HTMLElement {
     if (!this.#speak) return;
     const { state } = this.#speak;
     fill(this.#server, state.servers.map(({ name, target }) => [name, target && target !== name ? `${name}: ${target}` : name]), this.#chosen || state.server);
-    fill(this.#revision, [['', 'best'], ...state.revisions.map(revision => /** @type {[string, string]} */ ([revision, revision]))], this.#revision.value);
+    fill(this.#revision, [['', 'negotiated'], ['best', 'newest'], ...state.revisions.map(revision => /** @type {[string, string]} */ ([revision, revision]))], this.#revision.value);
+    if (this.#serverBox) this.#serverBox.hidden = state.servers.length < 2;
     const isOpen = state.status === 'connected' || state.status === 'connecting';
     this.#connect.textContent = isOpen || state.status === 'ended' ? 'Reconnect' : 'Connect';
     this.#connect.classList.toggle('main', !isOpen);
     this.#disconnect.hidden = !isOpen;
     this.#status.dataset.state = { idle: 'paused', connecting: 'paused', connected: 'live', ended: 'lost' }[state.status];
-    const era = state.revision && ` at ${state.revision}${state.era ? ` (${state.era})` : ''}`;
-    this.#status.textContent = `${WORDS[state.status]}${state.status === 'connected' && era ? era : ''}`;
+    const words = state.status === 'connected' && state.revision ? `connected at ${state.revision}` : WORDS[state.status];
+    if (this.#status.textContent !== words) this.#status.textContent = words;
+    this.#status.title = state.era ? `This revision ${state.era === 'stateless' ? 'is stateless' : 'begins with a handshake'}` : '';
     this.#reason.textContent = state.reason ?? '';
     this.#renderDemo(state.demo);
     this.#renderFacts();
@@ -73,8 +78,8 @@ export class ConnectBarElement extends HTMLElement {
     }
     if (!this.#demo.childElementCount) {
       for (const [name, words, title] of [
-        ['misbehave', 'misbehave', 'The demo server breaks rules on purpose'],
-        ['toolResults', 'faults as tool results', 'Invalid arguments are answered with isError results instead of errors'],
+        ['misbehave', 'misbehave', 'The demo server breaks rules on purpose: try its tool break_rules'],
+        ['toolResults', 'tool results', 'Invalid arguments are answered with isError results instead of errors'],
       ]) {
         const box = make('input', { type: 'checkbox', name, change: () => this.#act(speak.demo({ [name]: box.checked })) });
         this.#demo.append(make('label', { title }, box, ` ${words}`));
@@ -90,14 +95,15 @@ export class ConnectBarElement extends HTMLElement {
     const info = /** @type {Record<string, unknown>} */ (serverInfo && typeof serverInfo === 'object' ? serverInfo : {});
     const names = capabilities && typeof capabilities === 'object' ? Object.keys(capabilities) : [];
     const title = [info.title ?? info.name, info.version].filter(it => typeof it === 'string').join(' ');
-    const summary = make('summary', {}, make('strong', {}, title || 'a server without a name'), ' offers ');
-    for (const name of names) summary.append(make('span', { class: 'chip' }, name), ' ');
-    if (!names.length) summary.append(make('span', { class: 'quiet' }, 'nothing'));
+    const summary = make('summary', {}, make('strong', {}, title || 'a server without a name'));
+    const offers = make('p', {}, make('span', { class: 'quiet' }, 'Offers '));
+    for (const name of names) offers.append(make('span', { class: 'chip' }, name), ' ');
+    if (!names.length) offers.append('nothing');
     const shown = (/** @type {string} */ words, /** @type {unknown} */ value) => value === undefined ? '' : make('div', {},
       make('h3', {}, words), make('pre', { class: 'block' }, typeof value === 'string' ? value : JSON.stringify(value, null, 2)));
     const isOpen = this.#facts.open;
-    this.#facts.replaceChildren(summary, make('div', { class: 'columns' },
-      shown('capabilities, as the server sent them', capabilities), shown('serverInfo', serverInfo), shown('instructions', instructions)));
+    this.#facts.replaceChildren(summary, make('div', { class: 'server-words' }, offers, make('div', { class: 'columns' },
+      shown('Capabilities, as the server sent them', capabilities), shown('serverInfo', serverInfo), shown('Instructions', instructions))));
     this.#facts.open = isOpen;
   }
 }

@@ -15,7 +15,7 @@ export class OfferListElement extends HTMLElement {
   /** @type {Speak | null} */
   #speak = null;
   #selected = '';
-  #search = make('input', { type: 'search', 'aria-label': 'search what the server offers', placeholder: 'search', spellcheck: 'false', input: () => this.#render() });
+  #search = make('input', { type: 'search', 'aria-label': 'search what the server offers', placeholder: 'Search', spellcheck: 'false', input: () => this.#render() });
   #lists = make('div', { class: 'lists' });
   #alert = make('p', { class: 'error', role: 'alert' });
   #refresh = make('button', { title: 'Ask for the lists again', click: () => this.#reload() }, 'Refresh');
@@ -63,7 +63,7 @@ export class OfferListElement extends HTMLElement {
       const list = make('ul');
       for (const operation of found.slice(0, MOST)) list.append(make('li', {}, this.#entry(operation)));
       if (found.length > MOST) list.append(make('li', { class: 'quiet' }, `${found.length - MOST} more: search for them`));
-      return make('section', {}, make('h3', {}, `${title} `, title !== 'Other' && make('span', { class: 'quiet' }, String(all.length))), list);
+      return make('section', {}, make('h2', {}, `${title} `, title !== 'Other' && make('span', { class: 'quiet' }, String(all.length))), list);
     });
     const problems = offer.problems.map(words => make('p', { class: 'warning' }, `▲ ${words}`));
     this.#lists.replaceChildren(...problems, ...sections.filter(section => section !== null));
@@ -74,9 +74,9 @@ export class OfferListElement extends HTMLElement {
   #entry(operation) {
     const { offered, key, title, description } = operation;
     const worst = offered?.findings.some(finding => finding.severity === 'error') ? 'error' : offered?.findings.length ? 'warning' : undefined;
-    const mark = worst && make('span', { class: worst, title: offered?.findings[0].message },
-      `${worst === 'error' ? '✖' : '▲'} ${offered?.findings.length}${offered?.usable === false ? ', not usable as it stands' : ''}`);
-    const kind = offered?.destructive ? make('span', { class: 'chip warning', title: 'The server says that it may destroy' }, 'destructive')
+    const mark = worst && make('span', { class: worst, title: offered?.findings.map(finding => finding.message).join('\n') },
+      `${worst === 'error' ? '✖' : '▲'} ${offered?.findings.length}`);
+    const kind = offered?.destructive ? make('span', { class: 'chip warning', title: 'The server says that it may change or destroy things' }, 'destructive')
       : offered?.readOnly ? make('span', { class: 'chip', title: 'The server says that it only reads' }, 'read-only') : null;
     return make('button', { 'data-key': key, 'data-worst': worst, title: description, click: () => this.dispatchEvent(new OperationSelectEvent(operation)) },
       make('span', { class: 'offer-name' }, offered && offered.title && offered.title !== offered.name ? `${title} ` : title,

@@ -15,10 +15,11 @@ import { MessageSentEvent } from './events.js';
 /** @import { JsonTreeElement } from '../json-tree.js' */
 
 const TITLES = /** @type {Record<string, string>} */ ({
-  'sampling/createMessage': 'The server asks for a message from a model',
+  'sampling/createMessage': 'The server asks a model for a message',
   'elicitation/create': 'The server asks you something',
-  'roots/list': 'The server asks for the roots',
+  'roots/list': 'The server asks for your roots',
 });
+const MOST_ROWS = 10;
 const REFUSAL = '{"code":-1,"message":"User rejected the request"}';
 
 export class QuestionCardElement extends HTMLElement {
@@ -48,6 +49,7 @@ export class QuestionCardElement extends HTMLElement {
       this.#form.replaceChildren(this.#field.element);
     }
     this.#result.value = pretty(suggestion);
+    this.#result.rows = Math.min(MOST_ROWS, this.#result.value.split('\n').length + 1);
     this.#error.value = REFUSAL;
     if (this.#field) this.#typed();
     const cards = findings.map(finding => {
@@ -59,16 +61,17 @@ export class QuestionCardElement extends HTMLElement {
     const buttons = isElicitation ? [
       button('Accept', () => this.#answer(this.#result.value), 'main'), button('Decline', () => this.#answer('{"action":"decline"}')),
       button('Cancel', () => this.#answer('{"action":"cancel"}')),
-    ] : [button('Send the result', () => this.#answer(this.#result.value), 'main')];
+    ] : [button('Send result', () => this.#answer(this.#result.value), 'main')];
     const words = typeof parsed.message === 'string' && make('p', { class: 'asked' }, parsed.message);
     this.replaceChildren(
       make('header', { class: 'answer-head' }, make('h2', {}, TITLES[method] ?? 'The server asks'), make('code', {}, method), make('span', { class: 'quiet' }, `id ${id}`),
         frame !== undefined && make('button', { class: 'link', click: () => this.dispatchEvent(new FrameSelectEvent(frame)) }, `frame #${frame}`)),
       ...cards, words || '',
       make('div', { class: 'columns' },
-        make('div', {}, this.#field ? this.#form : '', make('details', { open: !this.#field }, make('summary', {}, 'what the server sent'), tree)),
-        make('div', {}, make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'result as JSON'), this.#result),
-          make('details', {}, make('summary', {}, 'answer with an error instead'), this.#error, button('Send the error', () => this.#refuse())))),
+        make('div', {}, this.#field ? this.#form : '', root?.members?.length === 0 ? make('p', { class: 'quiet' }, 'It sent no params.')
+          : make('details', { open: !this.#field }, make('summary', {}, 'What the server sent'), tree)),
+        make('div', {}, make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'Result as JSON'), this.#result),
+          make('details', {}, make('summary', {}, 'Answer with an error instead'), this.#error, button('Send error', () => this.#refuse())))),
       this.#alert, make('div', { class: 'buttons' }, ...buttons));
   }
 

@@ -3,6 +3,7 @@
 import * as api from '../../model/api.js';
 import { make } from '../../model/dom.js';
 import * as speak from '../../model/speak-api.js';
+import { openDialog } from '../dialog.js';
 
 /** @import { Row } from '../../api' */
 /** @import { Speak } from '../../model/speak.js' */
@@ -29,21 +30,15 @@ function dangerOf({ method, target }, model) {
   if (method !== 'tools/call') return '';
   const tool = model.tool(target);
   if (tool?.readOnly) return '';
-  if (tool?.destructive) return `The server says that the tool ${target} may destroy something.`;
-  return tool ? `The server does not say that the tool ${target} only reads.` : `It is not known whether the tool ${target ?? ''} only reads.`;
+  if (tool?.destructive) return `The server says that the tool ${target} may change or destroy things.`;
+  return tool ? `The server does not say that the tool ${target} is read-only.` : `It is not known whether the tool ${target ?? ''} is read-only.`;
 }
 
 /** @param {string} danger @returns {Promise<boolean>} */
 export function confirm(danger) {
   const { promise, resolve } = Promise.withResolvers();
-  const dialog = make('dialog', { 'aria-label': 'send it again?' }, make('h2', {}, 'Send it again?'), make('p', {}, danger),
-    make('div', { class: 'buttons' },
-      make('button', { class: 'main', click: () => dialog.close('yes') }, 'Send again'), make('button', { click: () => dialog.close('no') }, 'Leave it')));
-  dialog.addEventListener('close', () => {
-    dialog.remove();
-    resolve(dialog.returnValue === 'yes');
-  });
-  document.body.append(dialog);
-  dialog.showModal();
+  const send = make('button', { class: 'main', click: () => dialog.close('yes') }, 'Send again');
+  const dialog = openDialog('Send it again?', make('p', {}, danger), make('div', { class: 'buttons' }, send));
+  dialog.addEventListener('close', () => resolve(dialog.returnValue === 'yes'));
   return promise;
 }

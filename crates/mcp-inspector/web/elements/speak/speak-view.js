@@ -3,7 +3,9 @@
 import { make } from '../../model/dom.js';
 import { Speak } from '../../model/speak.js';
 import { wordsOf } from '../../model/speak-api.js';
+import { openTab, tabList } from '../tabs.js';
 import { canReplay, replay, textOf } from './replay.js';
+import { welcome } from './welcome.js';
 
 /** @import { Row } from '../../api' */
 /** @import { Frames, SpeakNewsEvent } from '../../model/frames.js' */
@@ -16,6 +18,9 @@ import { canReplay, replay, textOf } from './replay.js';
 /** @import { CallSelectEvent, MessageSentEvent, OperationSelectEvent } from './events.js' */
 /** @import { OfferListElement } from './offer-list.js' */
 /** @import { QuestionCardElement } from './question-card.js' */
+
+/** As in styles/speak.css. */
+const STACKED = matchMedia('(max-width: 980px)');
 
 export class SpeakViewElement extends HTMLElement {
   speak = new Speak();
@@ -32,8 +37,8 @@ export class SpeakViewElement extends HTMLElement {
   #detail = /** @type {FrameDetailElement} */ (document.createElement('plumb-frame-detail'));
   #list = /** @type {FrameListElement} */ (document.createElement('plumb-frame-list'));
   #questions = make('section', { class: 'questions', 'aria-label': 'questions of the server', 'aria-live': 'assertive' });
-  #tabs = make('div', { class: 'subtabs', role: 'tablist', 'aria-label': 'answer or frame' });
-  #nothing = make('p', { class: 'empty' }, 'Connect, then choose a tool, a resource or a prompt. Or choose "raw text" and send whatever you like.');
+  #tabs = tabList('subtabs', 'answer or frame');
+  #nothing = make('div', { class: 'empty' });
   #status = '';
 
   connectedCallback() {
@@ -50,6 +55,8 @@ export class SpeakViewElement extends HTMLElement {
       make('div', { class: 'speak-frames' }, this.#list));
     this.#composer.hidden = true;
     this.#offers.speak = this.speak;
+    this.#detail.canSend = true;
+    this.#nothing.replaceChildren(...welcome(this.speak));
     this.#openTab('answer');
     this.speak.addEventListener('plumb-speak-change', () => this.#changed());
     this.addEventListener('plumb-operation-select', event => {
@@ -61,7 +68,10 @@ export class SpeakViewElement extends HTMLElement {
     });
     this.addEventListener('plumb-message-sent', event => {
       const { id } = /** @type {MessageSentEvent} */ (event).sent;
-      if (id !== undefined) this.#selectCall(id);
+      if (id === undefined) return;
+      this.#selectCall(id);
+      // Where everything is in one column, the answer may be far down.
+      if (STACKED.matches) this.#calls.scrollIntoView({ block: 'start' });
     });
     this.addEventListener('plumb-call-select', event => this.#selectCall(/** @type {CallSelectEvent} */ (event).id));
     this.addEventListener('plumb-frame-select', () => this.#openTab('frame'));
@@ -73,7 +83,10 @@ export class SpeakViewElement extends HTMLElement {
     this.#list.frames = frames;
     this.#calls.watch(this.speak, frames);
     frames.addEventListener('plumb-speak-news', event => this.speak.take(/** @type {SpeakNewsEvent} */ (event).state));
-    frames.addEventListener('plumb-frames-change', () => this.#showAnswer());
+    frames.addEventListener('plumb-frames-change', () => {
+      this.#showAnswer();
+      this.speak.judged(number => frames.row(number)?.findings);
+    });
     this.speak.load().catch(() => {}); // The stream tells when the program has ended.
   }
 
@@ -91,7 +104,7 @@ export class SpeakViewElement extends HTMLElement {
 
   /** Sends a frame again. @param {Row | undefined} row @returns {Promise<string>} why not, or nothing */
   async replay(row) {
-    if (!row || !canReplay(row)) return 'only what the client has sent can be sent again';
+    if (!row || !canReplay(row)) return 'Only what the client has sent can be sent again.';
     try {
       const sent = await replay(row, this.speak);
       if (sent?.id !== undefined) this.#selectCall(sent.id);
@@ -103,7 +116,7 @@ export class SpeakViewElement extends HTMLElement {
 
   /** Opens a frame for changes. @param {Row | undefined} row @returns {Promise<string>} why not, or nothing */
   async edit(row) {
-    if (!row || !canReplay(row)) return 'only what the client has sent can be changed and sent again';
+    if (!row || !canReplay(row)) return 'Only what the client has sent can be edited and sent again.';
     try {
       const text = await textOf(row.number);
       this.#nothing.hidden = true;
@@ -127,6 +140,7 @@ export class SpeakViewElement extends HTMLElement {
       this.#questions.append(card);
     }
     if (`${status} ${session}` !== this.#status) {
+      this.#nothing.replaceChildren(...welcome(this.speak));
       this.#status = `${status} ${session}`;
       this.#composer.recheck();
     }
@@ -155,7 +169,7 @@ export class SpeakViewElement extends HTMLElement {
 
   /** @param {string} tab */
   #openTab(tab) {
-    for (const button of this.#tabs.querySelectorAll('button')) button.setAttribute('aria-selected', String(button.dataset.tab === tab));
+    openTab(this.#tabs, button => button.dataset.tab === tab);
     this.#answer.hidden = tab !== 'answer';
     this.#detail.hidden = tab !== 'frame';
   }

@@ -2,9 +2,8 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
-use mcp_core::Revision;
 use mcp_probe::{
-    Launch, Limits, Report, Reporter,
+    Report, Reporter, Settings, Target,
     client::{
         self, Acquaintance, ClientRun, ClientRunError, ClientSettings, ClientUnderTest, Meeting,
     },
@@ -29,45 +28,32 @@ pub(crate) fn test_server(args: &TestServerArgs) -> anyhow::Result<Outcome> {
     Ok(Outcome::Clean)
 }
 
-/// A test of the client that the arguments name.
-pub(super) fn run(
+/// Tests the client that `target` starts.
+pub(super) async fn run(
     args: &TestArgs,
+    target: &Target,
     engine: Arc<Engine>,
-    message_bytes: usize,
-    revision: Option<Revision>,
-) -> anyhow::Result<ClientRun> {
-    let (program, arguments) = args.command.split_first().ok_or_else(|| {
-        Failure::new("no client to test").hint("name the program that starts it after `--`")
-    })?;
+    settings: Settings,
+    reporter: &mut dyn Reporter,
+) -> anyhow::Result<Report> {
+    let Target::Command(launch) = target else {
+        let failure = Failure::new("no client to test");
+        return Err(failure.hint("name the program that starts it after `--`").into());
+    };
     let own = std::env::current_exe()?;
     let client = ClientUnderTest {
-        launch: Launch {
-            program: program.clone(),
-            arguments: arguments.to_vec(),
-            environment: args.environment.clone(),
-            directory: args.cwd.clone(),
-        },
+        launch: launch.clone(),
         meeting: if args.stdio { Meeting::Streams } else { Meeting::Either },
         server: vec![own.into(), SERVER_COMMAND.into()],
     };
     let settings = ClientSettings {
-        limits: Limits {
-            time: args.time_limit,
-            answer: args.timeout,
-            message_bytes,
-            ..Limits::default()
-        },
+        limits: settings.limits,
         idle: args.idle,
-        only: args.only.clone(),
-        skip: args.skip.clone(),
-        revisions: revision.into_iter().collect(),
+        only: settings.only,
+        skip: settings.skip,
+        revisions: settings.revisions,
     };
-    Ok(ClientRun::new(client, engine, settings))
-}
-
-/// Runs a test.
-pub(super) async fn report(run: ClientRun, reporter: &mut dyn Reporter) -> anyhow::Result<Report> {
-    run.run(reporter).await.map_err(untestable)
+    ClientRun::new(client, engine, settings).run(reporter).await.map_err(untestable)
 }
 
 /// What a client is called, and what it does, a line for each.

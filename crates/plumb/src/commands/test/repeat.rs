@@ -3,8 +3,14 @@
 use std::ffi::OsStr;
 
 use mcp_core::Revision;
+use mcp_probe::{Failure, Phase, Target};
+use mcp_rules::{Setting, redact::names_secret};
 
-use crate::args::TestArgs;
+use super::{curl, exchange};
+use crate::{args::TestArgs, commands::server::ChosenServer};
+
+/// A longer snippet is not worth reading.
+const SNIPPET: usize = 6_000;
 
 /// The command line of a test, to be repeated with one probe.
 #[derive(Debug, Clone)]
@@ -13,45 +19,92 @@ pub(super) struct Repeat {
     target: String,
     /// The server as a shell would start it; `None` at a URL.
     command: Option<String>,
-    url: Option<String>,
+    /// The names of headers whose values are not repeated.
+    secrets: Vec<String>,
     is_of_client: bool,
 }
 
 impl Repeat {
-    pub(super) fn new(args: &TestArgs) -> Repeat {
+    /// Everything that was typed and matters for one probe. Secrets are left out.
+    pub(super) fn new(args: &TestArgs, server: &ChosenServer) -> Repeat {
         let mut options = if args.client {
             vec!["--client".to_owned()]
         } else {
             vec![format!("--seed {}", args.seed)]
         };
         options.extend(args.stdio.then(|| "--stdio".to_owned()));
-        for (name, value) in &args.environment {
-            options.push(format!("--env {}", quoted_os(name, value)));
+        let mut option =
+            |name: &str, value: &str| options.push(format!("{name} {}", quoted(value)));
+        for (name, value) in &args.server.environment {
+            option("--env", &assignment(name, value));
         }
-        options
-            .extend(args.cwd.iter().map(|cwd| format!("--cwd {}", quoted(&cwd.to_string_lossy()))));
-        if args.allow_destructive {
-            options.push("--allow-destructive".to_owned());
-        } else if args.allow_writes {
-            options.push("--allow-writes".to_owned());
+        for (name, _) in &args.server.headers {
+            option("--header", &format!("{name}: …"));
         }
-        options.extend(args.tools.iter().map(|tool| format!("--tool {}", quoted(tool))));
-        let words: Vec<String> =
-            args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-        let command = (!words.is_empty()).then(|| words.join(" "));
-        let target = match (&command, &args.url) {
-            (Some(command), _) => format!("-- {command}"),
-            (None, Some(url)) => quoted(url),
-            (None, None) => String::new(),
+        if let Some(cwd) = &args.server.cwd {
+            option("--cwd", &cwd.to_string_lossy());
+        }
+        args.tools.iter().for_each(|tool| option("--tool", tool));
+        args.skipped_tools.iter().for_each(|tool| option("--skip-tool", tool));
+        if let Some(timeout) = &args.timeout {
+            option("--timeout", &timeout.as_secs_f64().to_string());
+        }
+        if let Some(profile) = &args.judging.profile {
+            option("--profile", profile);
+        }
+        for (rules, setting) in &args.judging.rules {
+            let level = match setting {
+                Setting::Off => "off",
+                Setting::On(severity) => severity.as_str(),
+            };
+            option("--rule", &format!("{}={level}", rules.text));
+        }
+        args.judging.schemas.iter().for_each(|schema| option("--schema", schema));
+        if let Some(config) = &args.judging.config {
+            option("--config", &config.to_string_lossy());
+        }
+        match &args.locked {
+            Some(Some(path)) => {
+                options.push(format!("--locked={}", quoted(&path.to_string_lossy())));
+            }
+            Some(None) => options.push("--locked".to_owned()),
+            None => {}
+        }
+        let flags = [
+            ("--allow-destructive", args.allow_destructive),
+            ("--allow-writes", args.allow_writes && !args.allow_destructive),
+            ("--no-config", args.judging.no_config),
+        ];
+        options.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).into()));
+        let command = match &server.target {
+            Target::Command(launch) => {
+                let words = std::iter::once(&launch.program).chain(&launch.arguments);
+                let words: Vec<String> =
+                    words.map(|word| quoted(&word.to_string_lossy())).collect();
+                Some(words.join(" "))
+            }
+            _ => None,
         };
-        // A client takes no lines.
-        let command = command.filter(|_| !args.client);
-        Repeat { options, target, command, url: args.url.clone(), is_of_client: args.client }
+        let target = match (&server.name, &command) {
+            (Some(name), _) => quoted(name),
+            (None, Some(command)) => format!("-- {command}"),
+            (None, None) => quoted(&server.target.to_string()),
+        };
+        let secrets = match &server.target {
+            Target::Http { headers, .. } => headers.keys().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        Repeat { options, target, command, secrets, is_of_client: args.client }
     }
 
     /// Whether a client is tested.
     pub(super) fn is_of_client(&self) -> bool {
         self.is_of_client
+    }
+
+    /// The server as it was named.
+    pub(super) fn target(&self) -> &str {
+        &self.target
     }
 
     /// The command that runs this probe alone.
@@ -64,31 +117,34 @@ impl Repeat {
         )
     }
 
-    /// The same without plumb: the client's lines sent to the server, as far as they are short.
-    pub(super) fn snippet(&self, lines: &[String]) -> Option<String> {
-        let shown: usize = lines.iter().map(String::len).sum();
-        if lines.is_empty() || shown > 2_000 {
+    /// The same without plumb, if it is not too much: the client's lines for a pipe, or its requests
+    /// for curl.
+    pub(super) fn snippet(&self, failure: &Failure, phase: Phase) -> Option<String> {
+        // A client takes no lines.
+        if self.is_of_client {
             return None;
         }
-        if let Some(command) = &self.command {
-            let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
-            return Some(format!("printf '%s\\n' {} | {command}", lines.join(" ")));
-        }
-        let url = self.url.as_deref().filter(|url| url.starts_with("http"))?;
-        let body = quoted(lines.last()?);
-        Some(format!(
-            "curl -i {} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d {body}",
-            quoted(url)
-        ))
+        let snippet = match &self.command {
+            Some(command) => {
+                let lines = exchange::of_client(failure);
+                let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
+                let lines = (!lines.is_empty()).then(|| lines.join(" "))?;
+                format!("printf '%s\\n' {lines} | {command}")
+            }
+            None => curl::snippet(failure, phase, &self.secrets)?,
+        };
+        (snippet.len() <= SNIPPET).then_some(snippet)
     }
 }
 
-fn quoted_os(name: &OsStr, value: &OsStr) -> String {
-    quoted(&format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+fn assignment(name: &OsStr, value: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    let value = if names_secret(&name) { "…".into() } else { value.to_string_lossy() };
+    format!("{name}={value}")
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -1,0 +1,167 @@
+//! Values that do not fit, for one reason.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Value, json};
+
+use super::{
+    Values,
+    place::{Place, places, replaced},
+    shape::Types,
+    text,
+    valid::repeated,
+};
+
+/// How many changes are tried at most.
+const TRIED: usize = 512;
+
+/// A value that does not fit, and how it was made from one that does.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Broken {
+    /// The value.
+    pub(crate) value: Value,
+    /// The place that was changed, as a JSON pointer.
+    pub(crate) pointer: String,
+    /// The keyword that this breaks.
+    pub(crate) keyword: &'static str,
+    /// What was there; `None` if nothing was.
+    pub(crate) before: Option<Value>,
+    /// What is there now; `None` if nothing is.
+    pub(crate) after: Option<Value>,
+}
+
+pub(super) fn broken(values: &Values, base: &Value, most: usize) -> Vec<Broken> {
+    let mut seen = BTreeSet::new();
+    let mut found: Vec<(usize, Broken)> = Vec::new();
+    let mut counts: BTreeMap<&'static str, usize> = BTreeMap::new();
+    let places = places(values.document(), base);
+    for change in places.iter().flat_map(changes).take(TRIED) {
+        let Change { pointer, keyword, after } = change;
+        let Some(value) = replaced(base, &pointer, after.clone()) else { continue };
+        if !seen.insert(value.to_string()) || !values.refuses(&value) {
+            continue;
+        }
+        let before = base.pointer(&pointer).cloned();
+        let count = counts.entry(keyword).or_default();
+        found.push((*count, Broken { value, pointer, keyword, before, after }));
+        *count += 1;
+    }
+    // Stable: outer places stay first.
+    found.sort_by_key(|(count, _)| *count);
+    found.into_iter().take(most).map(|(_, broken)| broken).collect()
+}
+
+struct Change {
+    pointer: String,
+    keyword: &'static str,
+    after: Option<Value>,
+}
+
+/// Changes at a place that should break what its schema says.
+fn changes(place: &Place<'_, '_>) -> Vec<Change> {
+    let mut changes = Vec::new();
+    let mut change = |pointer: String, keyword, after| {
+        changes.push(Change { pointer, keyword, after });
+    };
+    let shape = &place.shape;
+    let here = || place.pointer.clone();
+    let member =
+        |name: &str| format!("{}/{}", place.pointer, name.replace('~', "~0").replace('/', "~1"));
+    if let Value::Object(members) = place.value {
+        for name in shape.required.iter().filter(|name| members.contains_key(**name)) {
+            change(member(name), "required", None);
+        }
+        if shape.is_closed {
+            change(member("plumb_extra"), "additionalProperties", Some(json!("plumb")));
+        } else if shape.max_properties == Some(members.len() as u64) {
+            change(member("plumb_extra"), "maxProperties", Some(json!("plumb")));
+        }
+    }
+    for wrong in wrong_types(place) {
+        change(here(), "type", Some(wrong));
+    }
+    if let Some(constant) = shape.constant {
+        change(here(), "const", Some(unlike(constant)));
+    }
+    if let Some(option) = shape.options.as_ref().and_then(|options| options.first()) {
+        change(here(), "enum", Some(unlike(option)));
+    }
+    match place.value {
+        Value::Number(_) => {
+            for (keyword, outside) in shape.range.outside() {
+                change(here(), keyword, Some(outside));
+            }
+        }
+        Value::String(before) => {
+            let shorter = shape.min_length.checked_sub(1).filter(|length| *length <= text::LONGEST);
+            let short = shorter.and_then(|length| text::of_length(before, length));
+            change_text(&mut change, here(), "minLength", short);
+            let longer = shape.max_length.and_then(|most| most.checked_add(1));
+            let word = if before.is_empty() { "plumb" } else { before };
+            let long = longer.and_then(|length| text::of_length(word, length));
+            change_text(&mut change, here(), "maxLength", long);
+            if !shape.patterns.is_empty() {
+                for text in ["!", "plumb plumb", "", "\u{1}"] {
+                    change_text(&mut change, here(), "pattern", Some(text.to_owned()));
+                }
+            }
+        }
+        Value::Array(elements) => {
+            let fewer = shape.min_items.checked_sub(1);
+            if let Some(fewer) = fewer.and_then(|count| repeated(elements, count)) {
+                change(here(), "minItems", Some(fewer));
+            }
+            let more = shape.max_items.and_then(|most| most.checked_add(1));
+            if let Some(more) = more.and_then(|count| repeated(elements, count)) {
+                change(here(), "maxItems", Some(more));
+            }
+            if let (true, Some(first)) = (shape.is_unique, elements.first()) {
+                change(here(), "uniqueItems", Some(json!([first, first])));
+            }
+        }
+        _ => {}
+    }
+    changes
+}
+
+fn change_text(
+    change: &mut impl FnMut(String, &'static str, Option<Value>),
+    pointer: String,
+    keyword: &'static str,
+    text: Option<String>,
+) {
+    if let Some(text) = text {
+        change(pointer, keyword, Some(Value::String(text)));
+    }
+}
+
+/// Values of another type: a plain one that no conversion turns into the right one, and what is
+/// there with one level of nesting more or less.
+fn wrong_types(place: &Place<'_, '_>) -> Vec<Value> {
+    // The arguments themselves must be an object, or the request is malformed.
+    if place.shape.types == Types::ALL || place.pointer.is_empty() {
+        return Vec::new();
+    }
+    let nested = match place.value {
+        Value::Array(elements) if elements.len() == 1 => elements[0].clone(),
+        Value::Array(_) => json!({ "items": place.value }),
+        value => json!([value]),
+    };
+    let plain = [json!("plumb"), json!({ "plumb": true }), json!(7.5), json!([]), Value::Null];
+    let is_wrong = |value: &Value| !place.shape.types.has(Types::of(value));
+    let mut wrong: Vec<Value> = plain.into_iter().filter(is_wrong).take(1).collect();
+    wrong.extend(Some(nested).filter(is_wrong));
+    wrong
+}
+
+/// A value of the same type that is something else.
+fn unlike(value: &Value) -> Value {
+    match value {
+        Value::String(_) => json!("plumb-none-of-these"),
+        Value::Number(number) => json!(number.as_f64().unwrap_or_default().floor() + 7919.0),
+        Value::Bool(value) => json!(!value),
+        Value::Null => json!("plumb"),
+        Value::Array(_) => json!(["plumb-none-of-these"]),
+        Value::Object(_) => json!({ "plumb": "none of these" }),
+    }
+}

@@ -1,0 +1,197 @@
+//! Values made from JSON Schema: those that fit, those that break exactly one constraint, and those
+//! that fit but are meant badly.
+//!
+//! ```text
+//! schema ─► Shape of a place (references followed, alternatives chosen, constraints merged)
+//!             ├─► Maker: a value of it
+//!             └─► Place of a value: its neighbours, within bounds and beyond
+//!                    └─► confirmed by the validator of the rules, or not used
+//! ```
+//!
+//! Whatever is made follows from the schema and the stream of random numbers. How much is made, how
+//! large it is and how long it takes is limited, whatever the schema asks for: of one that wants a
+//! billion elements there are no values.
+
+mod broken;
+mod document;
+mod hostile;
+mod make;
+mod number;
+mod pattern;
+mod place;
+mod shape;
+mod text;
+mod valid;
+
+#[cfg(test)]
+mod tests;
+
+use mcp_core::Revision;
+use mcp_json::{Limits, Tape};
+use mcp_rules::SchemaContract;
+use mcp_schema::{ToolSchemaError, ToolSchemas};
+use serde_json::Value;
+
+pub(crate) use self::{
+    broken::Broken,
+    hostile::{Hostile, texts as hostile_texts},
+    valid::{Reason, Valid},
+};
+use self::{
+    document::Document,
+    make::{Maker, Style},
+};
+use crate::Random;
+
+/// How often a value is tried to be made.
+const ATTEMPTS: usize = 8;
+
+/// The values of one schema.
+#[derive(Debug)]
+pub(crate) struct Values {
+    schema: Value,
+    contract: SchemaContract,
+}
+
+impl Values {
+    /// Those of a schema that was stated in `revision`. `None` if the schema is unusable, so that
+    /// nothing can be said about any value.
+    pub(crate) fn of(schema: &Value, revision: Revision) -> Option<Values> {
+        let text = schema.to_string();
+        let mut tape = Tape::new();
+        let document = tape.parse(text.as_bytes(), Limits::default()).ok()?;
+        let contract = SchemaContract::read(&ToolSchemas::default(), document.root(), revision);
+        contract.is_usable().then(|| Values { schema: schema.clone(), contract })
+    }
+
+    /// The reference that makes a schema unusable for everybody: it leads nowhere, or in a circle.
+    pub(crate) fn lost_reference(schema: &Value) -> Option<String> {
+        let text = schema.to_string();
+        let mut tape = Tape::new();
+        let document = tape.parse(text.as_bytes(), Limits::default()).ok()?;
+        match ToolSchemas::default().compile(document.root()).err()? {
+            error @ (ToolSchemaError::DanglingRef { .. } | ToolSchemaError::EndlessRef { .. }) => {
+                Some(error.to_string())
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether a value surely fits, in whichever dialect the schema is read.
+    pub(crate) fn accepts(&self, value: &Value) -> bool {
+        judge(value, |node| self.contract.surely_accepts(node))
+    }
+
+    /// Whether a value surely does not fit, in whichever dialect the schema is read. What cannot be
+    /// told is neither accepted nor refused.
+    pub(crate) fn refuses(&self, value: &Value) -> bool {
+        judge(value, |node| self.contract.surely_refuses(node))
+    }
+
+    /// A value with all that is required and nothing else, as small as it can be.
+    pub(crate) fn least(&self, random: &mut Random) -> Option<Value> {
+        self.make(Style::Least, random)
+    }
+
+    /// A value with all members that it may have, as far as that can be done.
+    pub(crate) fn full(&self, random: &mut Random) -> Option<Value> {
+        self.make(Style::Full, random)
+    }
+
+    /// Any value that fits.
+    #[allow(dead_code, reason = "walks draw from it")]
+    pub(crate) fn any(&self, random: &mut Random) -> Option<Value> {
+        self.make(Style::Any, random)
+    }
+
+    /// Up to `most` values that fit, the most telling first: what the schema names as examples,
+    /// without and with everything optional, at every bound, and then any.
+    pub(crate) fn valid(&self, random: &mut Random, most: usize) -> Vec<Valid> {
+        valid::valid(self, random, most)
+    }
+
+    /// Up to `most` values that differ from `base`, which fits, in one place and therefore do not
+    /// fit. Each keyword comes once before one comes twice.
+    pub(crate) fn broken(&self, base: &Value, most: usize) -> Vec<Broken> {
+        broken::broken(self, base, most)
+    }
+
+    /// Up to `most` values that fit as well as `base` does, but with what careless programs stumble
+    /// over.
+    pub(crate) fn hostile(&self, base: &Value, most: usize) -> Vec<Hostile> {
+        hostile::hostile(self, base, most)
+    }
+
+    /// The value without each of the members that it need not have, as far as it then fits, with the
+    /// pointer to what is left out.
+    pub(crate) fn without(&self, base: &Value) -> Vec<(String, Value)> {
+        let mut found = valid::without(self, base);
+        found.retain(|(_, value)| self.accepts(value));
+        found
+    }
+
+    /// Whether the schema says so much about a value that nobody can find fault with it: every
+    /// scalar in it is named by the schema, is a boolean, or lies between two bounds.
+    pub(crate) fn leaves_no_doubt(&self, value: &Value) -> bool {
+        let places = place::places(self.document(), value);
+        let is_certain = |place: &place::Place<'_, '_>| match place.value {
+            Value::Object(_) | Value::Array(_) | Value::Null | Value::Bool(_) => true,
+            value => {
+                place.shape.names(value) || (value.is_number() && place.shape.range.is_closed())
+            }
+        };
+        let scalars = scalars(value);
+        places.iter().filter(|place| !place.value.is_object() && !place.value.is_array()).count()
+            == scalars
+            && places.iter().all(is_certain)
+    }
+
+    /// Pointers to the texts of `base` that may be any other text as well.
+    pub(crate) fn free_texts(&self, base: &Value) -> Vec<String> {
+        let places = place::places(self.document(), base);
+        let texts = places.into_iter().filter(|place| place.value.is_string());
+        texts
+            .filter(|place| {
+                let other = Value::String("plumb-7F3a &c.".to_owned());
+                place.shape.format.is_none()
+                    && place::replaced(base, &place.pointer, Some(other))
+                        .is_some_and(|value| self.accepts(&value))
+            })
+            .map(|place| place.pointer)
+            .collect()
+    }
+
+    /// `base` with another value at a place, if that fits.
+    pub(crate) fn with(&self, base: &Value, pointer: &str, by: Value) -> Option<Value> {
+        place::replaced(base, pointer, Some(by)).filter(|value| self.accepts(value))
+    }
+
+    fn document(&self) -> Document<'_> {
+        Document::new(&self.schema)
+    }
+
+    fn make(&self, style: Style, random: &mut Random) -> Option<Value> {
+        (0..ATTEMPTS).find_map(|attempt| {
+            // Alternatives in their order at first, then any of them.
+            let branch = (attempt < ATTEMPTS / 2 && style != Style::Any).then_some(attempt);
+            let mut maker = Maker::new(self.document(), style, branch, random);
+            maker.root().filter(|value| self.accepts(value))
+        })
+    }
+}
+
+/// How many scalars there are in a value.
+fn scalars(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => members.values().map(scalars).sum(),
+        Value::Array(elements) => elements.iter().map(scalars).sum(),
+        _ => 1,
+    }
+}
+
+fn judge(value: &Value, question: impl Fn(mcp_json::Node<'_>) -> bool) -> bool {
+    let text = value.to_string();
+    let mut tape = Tape::new();
+    let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
+    tape.parse(text.as_bytes(), limits).is_ok_and(|document| question(document.root()))
+}
