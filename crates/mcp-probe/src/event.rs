@@ -1,6 +1,6 @@
 use mcp_core::Revision;
 
-use crate::{Failure, Found, Outcome, Phase, Probe};
+use crate::{Failure, Found, Outcome, Phase, Probe, client::Acquaintance};
 
 /// What happens during a run.
 #[derive(Debug)]
@@ -8,6 +8,8 @@ use crate::{Failure, Found, Outcome, Phase, Probe};
 pub enum Event<'a> {
     /// What the server offers is known.
     Discovered(&'a Found),
+    /// What the client does when nothing is unusual is known.
+    Met(&'a Acquaintance),
     /// A phase begins, with this many probes.
     PhaseStarted {
         /// Which.

@@ -15,6 +15,7 @@
 //!
 //! Nothing is printed here: whoever starts a [`Run`] listens to its [`Event`]s.
 
+pub mod client;
 mod conversation;
 mod discover;
 mod event;

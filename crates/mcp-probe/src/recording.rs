@@ -1,18 +1,23 @@
 //! A conversation as lines that `plumb check` reads, judged as they come.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-
-use mcp_core::Side;
-use mcp_rules::{
-    Engine, Finding, LineReader, Observer, Origin, Suspended, TraceEntry, TraceWriter,
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::SystemTime,
 };
 use serde_json::Value;
 
-/// One conversation. What the server gets wrong in it is found while it is recorded, by the same
-/// rules and on the same lines as `plumb check` would find it.
+use mcp_core::Side;
+use mcp_json::{Limits, Tape};
+use mcp_rules::{
+    Engine, Finding, HttpEvent, LineReader, Observer, Origin, Suspended, TraceEntry, TraceWriter,
+};
+
+/// One conversation. What the side under test gets wrong in it is found while it is recorded, by
+/// the same rules and on the same lines as `plumb check` would find it.
 #[derive(Debug)]
 pub struct Recording {
     name: String,
+    tested: Side,
     engine: Arc<Engine>,
     kept: Mutex<Kept>,
 }
@@ -28,8 +33,13 @@ struct Kept {
 }
 
 impl Recording {
-    /// An empty recording under a name that suits a file.
+    /// An empty recording of a test of a server, under a name that suits a file.
     pub fn new(name: impl Into<String>, engine: Arc<Engine>) -> Recording {
+        Recording::of(Side::Server, name, engine)
+    }
+
+    /// An empty recording of a test of this side.
+    pub fn of(tested: Side, name: impl Into<String>, engine: Arc<Engine>) -> Recording {
         let mut origin = Origin::default();
         origin.from_start = true;
         let observer = Observer::new(&engine, origin).suspend();
@@ -41,7 +51,7 @@ impl Recording {
             findings: Vec::new(),
             taken: 0,
         };
-        Recording { name: name.into(), engine, kept: Mutex::new(kept) }
+        Recording { name: name.into(), tested, engine, kept: Mutex::new(kept) }
     }
 
     /// The name.
@@ -53,7 +63,11 @@ impl Recording {
     pub fn add(&self, entry: &TraceEntry<'_>) -> u64 {
         let mut writer = TraceWriter::new(Vec::new());
         // A vector takes everything.
-        let _ = writer.write(entry);
+        let _ = match self.tested {
+            Side::Server => writer.write(entry),
+            // How long a client waits matters to some rules.
+            Side::Client => writer.write(&entry.at(&now())),
+        };
         let mut line = writer.into_inner();
         line.pop();
         let mut kept = self.lock();
@@ -64,11 +78,34 @@ impl Recording {
             let ruling =
                 kept_now.reader.read(&line, |read| observer.rule(number, read, |_| Some(false)));
             kept_now.observer = Some(observer.suspend());
-            kept_now.findings.extend(ruling.findings().filter(|f| is_the_servers(f)).cloned());
+            let findings = ruling.findings().filter(|finding| self.blames_tested(finding));
+            kept_now.findings.extend(findings.cloned());
         }
         kept.bytes += line.len();
         kept.lines.push(line);
         number
+    }
+
+    /// Adds a part of an HTTP exchange with its body: a message if it should be JSON and is.
+    /// Returns its line, from 1.
+    pub(crate) fn add_http(&self, event: HttpEvent<'_>, body: &[u8], is_json: bool) -> u64 {
+        if body.is_empty() {
+            return self.add(&TraceEntry::http(event));
+        }
+        let mut tape = Tape::new();
+        let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
+        let parsed = tape.parse(body, limits);
+        // As short-lived as what it now refers to.
+        let mut event = event;
+        match &parsed {
+            Ok(document) if is_json => event.message = Some(document.root()),
+            Ok(_) => event.body = Some(body),
+            Err(error) => {
+                event.body = Some(body);
+                event.error = is_json.then_some(*error);
+            }
+        }
+        self.add(&TraceEntry::http(event))
     }
 
     /// Judges what only the end shows. Nothing is judged afterwards.
@@ -78,7 +115,7 @@ impl Recording {
         let mut judged = Vec::new();
         observer.resume(&self.engine).finish(&mut judged);
         let findings = judged.into_iter().flat_map(|judged| judged.findings);
-        kept.findings.extend(findings.filter(is_the_servers));
+        kept.findings.extend(findings.filter(|finding| self.blames_tested(finding)));
     }
 
     /// What was found since the last call.
@@ -134,12 +171,17 @@ impl Recording {
         self.lock().lines.iter().flat_map(|line| line.iter().copied().chain([b'\n'])).collect()
     }
 
+    /// What we send is often wrong on purpose.
+    fn blames_tested(&self, finding: &Finding) -> bool {
+        finding.at_fault.or(finding.from) == Some(self.tested)
+    }
+
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-/// What we send is often wrong on purpose.
-fn is_the_servers(finding: &Finding) -> bool {
-    finding.at_fault.or(finding.from) == Some(Side::Server)
+#[expect(clippy::disallowed_methods, reason = "a recording says when it was made")]
+fn now() -> String {
+    humantime::format_rfc3339_micros(SystemTime::now()).to_string()
 }

@@ -36,12 +36,16 @@ pub struct Settings {
 impl Settings {
     /// Whether a probe was chosen.
     pub fn chooses(&self, phase: Phase, name: &str) -> bool {
-        let fits = |pattern: &String| {
-            name.strip_prefix(pattern.as_str())
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
         (self.phases.is_empty() || self.phases.contains(&phase))
-            && (self.only.is_empty() || self.only.iter().any(fits))
-            && !self.skip.iter().any(fits)
+            && chooses(&self.only, &self.skip, name)
     }
+}
+
+/// Whether a name is one of `only` or below one, and not one of `skip` or below one.
+pub(crate) fn chooses(only: &[String], skip: &[String], name: &str) -> bool {
+    let fits = |pattern: &String| {
+        name.strip_prefix(pattern.as_str())
+            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    };
+    (only.is_empty() || only.iter().any(fits)) && !skip.iter().any(fits)
 }

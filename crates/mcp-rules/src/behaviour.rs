@@ -3,7 +3,7 @@
 
 use mcp_core::{Revision, Revisions};
 
-use crate::{Enforcement, Layer, Level, RuleMeta};
+use crate::Level;
 
 const ALL: Revisions = Revisions::ALL;
 /// The revisions with sessions over HTTP.
@@ -14,19 +14,20 @@ macro_rules! behaviours {
     ($($ident:ident: $name:literal, $level:expr, $applies:expr, $clause:literal;)*) => {
         $(
             #[doc = concat!("The rule `", $name, "`.")]
-            pub static $ident: RuleMeta = RuleMeta {
+            pub static $ident: $crate::RuleMeta = $crate::RuleMeta {
                 name: $name,
-                layer: Layer::Behaviour,
+                layer: $crate::Layer::Behaviour,
                 level: $level,
                 applies: $applies,
-                enforcement: Enforcement::BySeverity,
+                enforcement: $crate::Enforcement::BySeverity,
                 clause: $clause,
                 docs: include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/", $name, ".md")),
             };
         )*
-        pub(crate) static RULES: &[&RuleMeta] = &[$(&$ident),*];
+        pub(crate) static RULES: &[&$crate::RuleMeta] = &[$(&$ident),*];
     };
 }
+pub(crate) use behaviours;
 
 behaviours! {
     SERVER_DIED: "server-died", Level::Error, ALL, "";

@@ -1,11 +1,15 @@
 use std::sync::LazyLock;
 
-use crate::{RuleMeta, behaviour, features, http, payload, wire};
+use crate::{RuleMeta, behaviour, client_behaviour, features, http, payload, wire};
 
 static CATALOGUE: LazyLock<Vec<&'static RuleMeta>> = LazyLock::new(|| {
     let tables = wire::RULES.into_iter().chain([payload::RULES]).chain(features::rules());
-    let mut rules: Vec<_> =
-        tables.chain(http::FAMILIES).chain([behaviour::RULES]).flatten().copied().collect();
+    let mut rules: Vec<_> = tables
+        .chain(http::FAMILIES)
+        .chain([behaviour::RULES, client_behaviour::RULES])
+        .flatten()
+        .copied()
+        .collect();
     rules.sort_by_key(|rule| rule.layer);
     rules
 });

@@ -355,8 +355,10 @@ fn judge_empty_data(event: &HttpEvent<'_>, session: &Session, notes: &mut Notes)
     let has_id = sse.id.is_some_and(|id| !id.is_empty());
     let (revision, settled) = session.revision_of(event.exchange);
     let primes = has_id && (revision == Revision::V2025_11_25 || !settled);
+    // It says only how long to wait before connecting again.
+    let is_retry = sse.retry.is_some();
     let other_transport = session.exchange(event.exchange).is_some_and(Exchange::is_http_sse);
-    if !primes && !other_transport && SSE_DATA_INVALID.applies.contains(revision) {
+    if !primes && !is_retry && !other_transport && SSE_DATA_INVALID.applies.contains(revision) {
         notes.always(
             Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is no message")
                 .help("keep a stream open with comment lines"),

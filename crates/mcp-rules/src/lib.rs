@@ -34,6 +34,7 @@ mod meta;
 
 pub mod behaviour;
 mod catalogue;
+pub mod client_behaviour;
 mod context;
 mod contract;
 mod conversation;

@@ -64,6 +64,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
     match args.command {
         Command::Check(args) => commands::check(&args, color),
         Command::Test(args) => commands::test(&args, color),
+        Command::TestServer(args) => commands::test_server(&args),
         Command::Lock(args) => commands::lock(&args, color),
         Command::Proxy(args) => commands::proxy(*args, color),
         Command::Schema(args) => commands::schema(&args, color),

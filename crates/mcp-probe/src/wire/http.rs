@@ -18,7 +18,6 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 use mcp_core::{Era, Revision, Side};
-use mcp_json::{Limits as JsonLimits, Tape};
 use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, encode_header_value};
 use mcp_transport::http::sse::{Decoded, Decoder};
 use serde_json::Value;
@@ -356,7 +355,7 @@ impl Shared {
         let is_json = is_json(request.headers.iter().find_map(|(name, value)| {
             name.eq_ignore_ascii_case("content-type").then_some(value.as_str())
         }));
-        self.record(event, &request.body, is_json)
+        self.recording.add_http(event, &request.body, is_json)
     }
 
     fn record_response(&self, exchange: u64, reply: &HttpReply) -> u64 {
@@ -366,7 +365,7 @@ impl Shared {
         }
         let part = HttpPart::Response { status: reply.status, headers: &headers };
         let event = HttpEvent::new(exchange, Side::Server, part);
-        self.record(event, &reply.body, is_json(reply.header("content-type")))
+        self.recording.add_http(event, &reply.body, is_json(reply.header("content-type")))
     }
 
     fn record_event(&self, exchange: u64, event: &mcp_transport::http::sse::Event) -> u64 {
@@ -381,27 +380,7 @@ impl Shared {
             retry: event.retry.and_then(|retry| u64::try_from(retry.as_millis()).ok()),
         };
         let recorded = HttpEvent::new(exchange, Side::Server, HttpPart::Event(sse));
-        self.record(recorded, &event.data, !event.data.is_empty())
-    }
-
-    fn record(&self, event: HttpEvent<'_>, body: &[u8], is_json: bool) -> u64 {
-        if body.is_empty() {
-            return self.recording.add(&TraceEntry::http(event));
-        }
-        let mut tape = Tape::new();
-        let limits = JsonLimits { max_bytes: usize::MAX, ..JsonLimits::default() };
-        let parsed = tape.parse(body, limits);
-        // As short-lived as what it now refers to.
-        let mut event = event;
-        match &parsed {
-            Ok(document) if is_json => event.message = Some(document.root()),
-            Ok(_) => event.body = Some(body),
-            Err(error) => {
-                event.body = Some(body);
-                event.error = is_json.then_some(*error);
-            }
-        }
-        self.recording.add(&TraceEntry::http(event))
+        self.recording.add_http(recorded, &event.data, !event.data.is_empty())
     }
 }
 

@@ -12,6 +12,7 @@ use crate::{
 };
 
 pub use self::http::{HttpReply, HttpRequest};
+pub(crate) use self::stdio::kill_group;
 use self::{http::Http, stdio::Stdio, web_socket::WebSocket};
 
 /// How messages travel.

@@ -219,7 +219,7 @@ fn exit_text(status: ExitStatus) -> String {
 }
 
 #[cfg(unix)]
-fn kill_group(id: Option<u32>) {
+pub(crate) fn kill_group(id: Option<u32>) {
     let group = id.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
         // It is fine if nobody is left.
@@ -228,7 +228,7 @@ fn kill_group(id: Option<u32>) {
 }
 
 #[cfg(not(unix))]
-fn kill_group(_id: Option<u32>) {}
+pub(crate) fn kill_group(_id: Option<u32>) {}
 
 async fn keep_stderr(mut stderr: ChildStderr, shared: Arc<Shared>) {
     let mut chunk = vec![0; 4096];

@@ -156,7 +156,10 @@ impl Sessions {
         };
         self.has_older |= self.current.is_none();
         let ended = self.ended(id);
-        if let Some(Ended { at, by: End::NotFound }) = ended {
+        // To end what has ended does no harm.
+        if let Some(Ended { at, by: End::NotFound }) = ended
+            && !exchange.is_delete()
+        {
             notes.always(
                 Fault::new(
                     &REUSED_AFTER_404,

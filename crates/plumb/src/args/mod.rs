@@ -29,7 +29,7 @@ pub(crate) use self::mock::MockArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 pub(crate) use self::replay::ReplayArgs;
 pub(crate) use self::server::ServerArgs;
-pub(crate) use self::test::TestArgs;
+pub(crate) use self::test::{TestArgs, TestServerArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
     side,
@@ -61,6 +61,9 @@ pub(crate) enum Command {
     /// Test a server: ask it everything, and show what it gets wrong
     #[command(after_help = test::TEST)]
     Test(Box<TestArgs>),
+    /// Be the server that a client under test starts
+    #[command(hide = true)]
+    TestServer(TestServerArgs),
     /// Pin what a server offers in a file, or compare with it
     #[command(after_help = lock::LOCK)]
     Lock(Box<LockArgs>),

@@ -6,9 +6,19 @@ use mcp_probe::{Phase, Seed};
 use super::{FailOn, JudgingArgs, OUTPUT, ServerArgs, TestFormat, values::fail_on};
 
 #[derive(Debug, ClapArgs)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct TestArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
+    /// Test a client: COMMAND starts it, and a scripted server is put before it
+    #[arg(long, requires = "command", help_heading = CLIENT)]
+    pub(crate) client: bool,
+    /// The client speaks over its own standard input and output, as if it had started the server
+    #[arg(long, requires = "client", help_heading = CLIENT)]
+    pub(crate) stdio: bool,
+    /// Seconds of silence after which a client that does not exit has done its part
+    #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds, requires = "client", help_heading = CLIENT)]
+    pub(crate) idle: Duration,
     /// Run this phase only; may be repeated
     #[arg(long = "phase", value_name = "PHASE", value_parser = phase, help_heading = WHAT)]
     pub(crate) phases: Vec<Phase>,
@@ -69,7 +79,15 @@ pub(crate) struct TestArgs {
     pub(crate) write_baseline: Option<PathBuf>,
 }
 
+/// How the server that a client under test starts finds the test.
+#[derive(Debug, ClapArgs)]
+pub(crate) struct TestServerArgs {
+    pub(crate) address: String,
+    pub(crate) token: String,
+}
+
 const WHAT: &str = "What to test";
+const CLIENT: &str = "Clients";
 const SAFETY: &str = "Safety";
 
 fn phase(text: &str) -> Result<Phase, String> {
@@ -92,9 +110,15 @@ Examples:
   plumb test --allow-writes --record out -- ./server
   plumb test files                                the server of this name in plumb.toml
   plumb test                                      all servers in plumb.toml
+  plumb test --client -- my-client {server}       a client that starts a server
+  plumb test --client -- my-client --url {url}    a client that connects to one
 
 Starts the server, finds out which revisions it speaks and what it offers, and asks it what clients
 ask and what none should. Only tools that say of themselves that they only read are called, unless
 told otherwise.
+
+With --client, the client is started once for each scenario. {server} becomes the command of a
+scripted server: its words, or within a longer argument one line for a shell. {url} becomes its URL.
+The variables PLUMB_SERVER and PLUMB_URL have the same.
 
 Exit codes: 0 nothing found, 1 findings, 2 could not run.";

@@ -35,7 +35,7 @@ pub(crate) use replay::replay;
 pub(crate) use rules::rules;
 pub(crate) use schema::schema;
 pub(crate) use tail::tail;
-pub(crate) use test::test;
+pub(crate) use test::{test, test_server};
 pub(crate) use wrap::wrap;
 
 /// The outcome of a command that could run.

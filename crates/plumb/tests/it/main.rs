@@ -42,6 +42,7 @@ mod replay;
 #[cfg(unix)]
 mod replicas;
 mod tail;
+mod test_client;
 mod test_command;
 #[cfg(unix)]
 mod test_servers;

@@ -7,7 +7,7 @@ use mcp_probe::{Event, Failure, Found, Outcome, Phase, Probe, Seed};
 use mcp_rules::Severity;
 
 use super::{
-    exchange, located::Locator, recordings::Directory, repeat::Repeat, tested::Tested, word,
+    client, exchange, located::Locator, recordings::Directory, repeat::Repeat, tested::Tested, word,
 };
 use crate::{
     render,
@@ -56,6 +56,14 @@ impl Human {
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Discovered(found) => self.discovered(found),
+            Event::Met(acquaintance) => {
+                let Palette { bold, .. } = self.palette;
+                let (name, lines) = client::introduction(acquaintance);
+                self.print(&format!("{bold}{}{bold:#}", visible_lines(&name)));
+                for line in lines {
+                    self.print(&format!("  {}", visible_lines(&line)));
+                }
+            }
             Event::PhaseStarted { phase, probes } => self.phase(*phase, *probes),
             Event::ProbeFinished { probe, revision, outcome, failures } => {
                 self.probe(probe, *revision, outcome, failures);
@@ -101,11 +109,13 @@ impl Human {
         if report.restarts > 0 {
             let _ = write!(counts, ", {}", counted(report.restarts as u64, "restart"));
         }
-        self.print(&format!(
-            "\n{tint}{counts}{tint:#} (seed {}, {})",
-            report.seed,
-            Seed::ALGORITHM
-        ));
+        // Nothing is left to chance in a test of a client.
+        let seed = if self.repeat.is_of_client() {
+            String::new()
+        } else {
+            format!(" (seed {}, {})", report.seed, Seed::ALGORITHM)
+        };
+        self.print(&format!("\n{tint}{counts}{tint:#}{seed}"));
         if let Some(directory) = recordings {
             let path = shown_path(directory.file("").parent().unwrap_or(std::path::Path::new("")));
             self.print(&format!("recorded in {path}; `plumb check` reads it"));

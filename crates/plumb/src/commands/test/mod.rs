@@ -1,5 +1,6 @@
-//! Tests servers actively.
+//! Tests servers and clients actively.
 
+mod client;
 mod curl;
 mod exchange;
 mod html;
@@ -16,9 +17,10 @@ use std::{
 };
 
 use mcp_core::Revision;
-use mcp_probe::{Event, Limits, Run, Safety, Settings};
+use mcp_probe::{Event, Limits, Report, Reporter, Run, Safety, Settings};
 use mcp_rules::{Engine, Severity};
 
+pub(crate) use self::client::test_server;
 use self::{human::Human, repeat::Repeat, tested::Tested};
 use super::{
     Outcome,
@@ -39,7 +41,7 @@ use crate::{
     text::{counted, shown_path},
 };
 
-/// Tests one server, or all that plumb.toml names.
+/// Tests a client, or one server, or all that plumb.toml names.
 pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     let config = Config::chosen(&args.judging)?;
     let plan = JudgingPlan::new(&args.judging, &config)?;
@@ -118,14 +120,12 @@ impl Bench<'_> {
             (path, _) => path.clone(),
         };
         let directory = directory.as_deref().map(recordings::Directory::create).transpose()?;
-        let settings = self.settings(&server)?;
         let repeat = Repeat::new(self.args, &server);
         let is_human = self.args.format == TestFormat::Human;
         let mut human = is_human.then(|| Human::new(self.palette, repeat.clone()));
         if let Some((human, name)) = human.as_mut().zip(server.name.as_ref()) {
             human.title(name);
         }
-        let run = Run::new(server.target, Arc::clone(&self.engine), settings);
         let mut left_out = Vec::new();
         let mut reporter = |event: &Event<'_>| {
             if let Event::LeftOut { what, reason, flag } = event {
@@ -136,9 +136,9 @@ impl Bench<'_> {
                 human.event(event);
             }
         };
-        let report = interruptible(run.run(&mut reporter))?;
+        let report = interruptible(self.run(&server, &mut reporter))?;
         let Some(report) = report else { return Ok(None) };
-        let report = report.map_err(|error| server::untestable(&error))?;
+        let report = report?;
         if let Some(directory) = &directory {
             directory.keep(&report)?;
         }
@@ -150,6 +150,20 @@ impl Bench<'_> {
         }
         summary.merge(counts);
         Ok(Some(tested))
+    }
+
+    async fn run(
+        &self,
+        server: &ChosenServer,
+        reporter: &mut dyn Reporter,
+    ) -> anyhow::Result<Report> {
+        let engine = Arc::clone(&self.engine);
+        let settings = self.settings(server)?;
+        if self.args.client {
+            return client::run(self.args, &server.target, engine, settings, reporter).await;
+        }
+        let run = Run::new(server.target.clone(), engine, settings);
+        run.run(reporter).await.map_err(|error| server::untestable(&error))
     }
 
     fn settings(&self, server: &ChosenServer) -> anyhow::Result<Settings> {

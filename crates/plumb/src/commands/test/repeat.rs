@@ -21,12 +21,18 @@ pub(super) struct Repeat {
     command: Option<String>,
     /// The names of headers whose values are not repeated.
     secrets: Vec<String>,
+    is_of_client: bool,
 }
 
 impl Repeat {
     /// Everything that was typed and matters for one probe. Secrets are left out.
     pub(super) fn new(args: &TestArgs, server: &ChosenServer) -> Repeat {
-        let mut options = vec![format!("--seed {}", args.seed)];
+        let mut options = if args.client {
+            vec!["--client".to_owned()]
+        } else {
+            vec![format!("--seed {}", args.seed)]
+        };
+        options.extend(args.stdio.then(|| "--stdio".to_owned()));
         let mut option =
             |name: &str, value: &str| options.push(format!("{name} {}", quoted(value)));
         for (name, value) in &args.server.environment {
@@ -88,7 +94,12 @@ impl Repeat {
             Target::Http { headers, .. } => headers.keys().map(ToString::to_string).collect(),
             _ => Vec::new(),
         };
-        Repeat { options, target, command, secrets }
+        Repeat { options, target, command, secrets, is_of_client: args.client }
+    }
+
+    /// Whether a client is tested.
+    pub(super) fn is_of_client(&self) -> bool {
+        self.is_of_client
     }
 
     /// The server as it was named.
@@ -109,6 +120,10 @@ impl Repeat {
     /// The same without plumb, if it is not too much: the client's lines for a pipe, or its requests
     /// for curl.
     pub(super) fn snippet(&self, failure: &Failure, phase: Phase) -> Option<String> {
+        // A client takes no lines.
+        if self.is_of_client {
+            return None;
+        }
         let snippet = match &self.command {
             Some(command) => {
                 let lines = exchange::of_client(failure);

@@ -1,0 +1,56 @@
+//! Where a client comes in.
+
+mod http;
+mod lines;
+mod link;
+mod outlet;
+
+use std::{ffi::OsString, io, net::SocketAddr, sync::Arc};
+
+use tokio::task::JoinSet;
+
+pub use self::link::relay;
+pub(crate) use self::outlet::Outlet;
+use super::play::Plays;
+
+/// Everything through which a client may reach the server; shut when dropped.
+#[derive(Debug)]
+pub(crate) struct Doors {
+    link: link::Address,
+    http: SocketAddr,
+    tasks: JoinSet<()>,
+}
+
+impl Doors {
+    /// Opens the doors on free ports of the loopback interface.
+    pub(crate) async fn open(plays: &Arc<Plays>) -> io::Result<Doors> {
+        let mut tasks = JoinSet::new();
+        let (link, serving) = link::listen(Arc::clone(plays)).await?;
+        tasks.spawn(serving);
+        let (http, serving) = http::listen(Arc::clone(plays)).await?;
+        tasks.spawn(serving);
+        Ok(Doors { link, http, tasks })
+    }
+
+    /// The command that leads to the server.
+    pub(crate) fn command(&self, server: &[OsString]) -> Vec<OsString> {
+        let mut command = server.to_vec();
+        command.extend(self.link.words());
+        command
+    }
+
+    /// The URL of the server.
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/mcp", self.http)
+    }
+
+    /// Talks over the client's own streams as well.
+    pub(crate) fn streams(
+        &mut self,
+        plays: &Arc<Plays>,
+        input: tokio::process::ChildStdin,
+        output: tokio::process::ChildStdout,
+    ) {
+        self.tasks.spawn(lines::talk_over_streams(Arc::clone(plays), input, output));
+    }
+}

@@ -1,0 +1,111 @@
+//! Tests a client.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use mcp_probe::{
+    Report, Reporter, Settings, Target,
+    client::{
+        self, Acquaintance, ClientRun, ClientRunError, ClientSettings, ClientUnderTest, Meeting,
+    },
+};
+use mcp_rules::Engine;
+
+use crate::{
+    args::{TestArgs, TestServerArgs},
+    commands::Outcome,
+    failure::Failure,
+    text::visible_lines,
+};
+
+/// The hidden command that clients start.
+const SERVER_COMMAND: &str = "test-server";
+
+/// Is the server that a client under test starts.
+pub(crate) fn test_server(args: &TestServerArgs) -> anyhow::Result<Outcome> {
+    client::relay(&args.address, &args.token).map_err(|error| {
+        Failure::new("the test that this server belongs to cannot be reached").because(error)
+    })?;
+    Ok(Outcome::Clean)
+}
+
+/// Tests the client that `target` starts.
+pub(super) async fn run(
+    args: &TestArgs,
+    target: &Target,
+    engine: Arc<Engine>,
+    settings: Settings,
+    reporter: &mut dyn Reporter,
+) -> anyhow::Result<Report> {
+    let Target::Command(launch) = target else {
+        let failure = Failure::new("no client to test");
+        return Err(failure.hint("name the program that starts it after `--`").into());
+    };
+    let own = std::env::current_exe()?;
+    let client = ClientUnderTest {
+        launch: launch.clone(),
+        meeting: if args.stdio { Meeting::Streams } else { Meeting::Either },
+        server: vec![own.into(), SERVER_COMMAND.into()],
+    };
+    let settings = ClientSettings {
+        limits: settings.limits,
+        idle: args.idle,
+        only: settings.only,
+        skip: settings.skip,
+        revisions: settings.revisions,
+    };
+    ClientRun::new(client, engine, settings).run(reporter).await.map_err(untestable)
+}
+
+/// What a client is called, and what it does, a line for each.
+pub(super) fn introduction(acquaintance: &Acquaintance) -> (String, Vec<String>) {
+    let Some((_, met)) = acquaintance.met.last_key_value() else { return Default::default() };
+    let text = |name: &str| met.client[name].as_str().unwrap_or("?");
+    let name = format!("{} {}", text("name"), text("version"));
+    let revisions: Vec<&str> = acquaintance.met.keys().map(|revision| revision.as_str()).collect();
+    let mut lines = vec![format!("speaks {} over {}", revisions.join(", "), acquaintance.wire)];
+    for (revision, reason) in &acquaintance.refused {
+        lines.push(format!("not {revision}: {reason}"));
+    }
+    let requests: Vec<&str> = met.requests.iter().map(String::as_str).collect();
+    let mut habits = match &requests[..] {
+        [] => "asks for nothing".to_owned(),
+        _ => format!("asks for {}", requests.join(", ")),
+    };
+    let _ = write!(habits, " and {}", if met.exits { "exits" } else { "stays" });
+    lines.push(habits);
+    (name, lines)
+}
+
+fn untestable(error: ClientRunError) -> anyhow::Error {
+    let message = error.to_string();
+    match error {
+        ClientRunError::Start(error) => Failure::new(message)
+            .because(error)
+            .hint("name it after `--` as you would start it, without a shell")
+            .into(),
+        ClientRunError::NoContact { exit, stderr } => {
+            let mut hint = "write {server} where it takes the command of a server, {url} where it \
+                takes a URL, or let it read PLUMB_SERVER or PLUMB_URL; --stdio if it speaks over \
+                its own standard streams"
+                .to_owned();
+            for said in exit.into_iter().chain(last_words(&stderr)) {
+                let _ = write!(hint, "\n{said}");
+            }
+            Failure::new(message).hint(hint).into()
+        }
+        ClientRunError::NoRevision { stderr, .. } => {
+            let failure = Failure::new(message);
+            match last_words(&stderr) {
+                Some(said) => failure.hint(said).into(),
+                None => failure.into(),
+            }
+        }
+        _ => Failure::new(message).into(),
+    }
+}
+
+fn last_words(stderr: &str) -> Option<String> {
+    let said: Vec<&str> = stderr.trim_end().lines().rev().take(5).collect();
+    let said: Vec<&str> = said.into_iter().rev().collect();
+    (!said.is_empty()).then(|| format!("it said: {}", visible_lines(&said.join("\n"))))
+}
