@@ -67,7 +67,8 @@ impl Run {
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
         let deadline = Instant::now() + self.scene.settings.limits.time;
         let discovered = discover::discover(&self.scene).await;
-        if discovered.found.offers.is_empty() {
+        let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
+        if discovered.found.offers.is_empty() && !is_judged {
             let refused = discovered.found.refused.values().next_back();
             let reason = refused.cloned().unwrap_or_default();
             let stderr = discovered.stderr;
@@ -88,6 +89,7 @@ impl Run {
             scene: self.scene,
         };
         course.report_discovery(&discovered.troubles, reporter);
+        course.report_failed(discovered.failed, reporter);
         for phase in Phase::ALL {
             course.phase(phase, reporter).await;
         }
@@ -117,6 +119,23 @@ impl Course {
             }
             stage.take_findings(&conversation);
             self.note(&probe, revision, stage, Outcome::Passed, reporter);
+        }
+    }
+
+    /// What was wrong with what the server said instead of opening a conversation. That it did not
+    /// is no fault: it may not speak the revision.
+    fn report_failed(
+        &mut self,
+        failed: Vec<(Revision, Conversation)>,
+        reporter: &mut dyn Reporter,
+    ) {
+        let probe = protocol::discovery();
+        for (revision, conversation) in failed {
+            let mut stage = Stage::new(&self.scene, &self.found, revision, &probe.name, None);
+            stage.take_findings(&conversation);
+            if stage.has_failures() {
+                self.note(&probe, revision, stage, Outcome::Passed, reporter);
+            }
         }
     }
 

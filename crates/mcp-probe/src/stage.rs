@@ -278,6 +278,9 @@ impl Stage {
             if finding.rule.name == "request-unanswered"
                 && (says(&self.failures, &behaviour::REQUEST_UNANSWERED)
                     || says(&self.failures, &behaviour::SERVER_DIED)
+                    || says(&self.failures, &behaviour::BATCH_REFUSED)
+                    || says(&self.failures, &behaviour::ID_NOT_ECHOED)
+                    || says(&self.failures, &behaviour::CANCELLATION_HITS_OTHERS)
                     || says(&self.failures, &behaviour::SERVER_WEDGED))
             {
                 continue;
@@ -285,6 +288,10 @@ impl Stage {
             let recording = Arc::clone(conversation.recording());
             self.failures.push(Failure { finding, recording, stderr: None });
         }
+    }
+
+    pub(crate) fn has_failures(&self) -> bool {
+        !self.failures.is_empty()
     }
 
     /// What is left for the next probe, and what was wrong.

@@ -402,6 +402,12 @@ impl Conversation {
         }
     }
 
+    /// Waits a moment for what may come unasked, which the rules judge.
+    pub(crate) async fn pause_for_more(&self) {
+        let mark = self.mark();
+        let _ = self.wait_from(mark, self.inner.limits.quiet, "more", |_| false).await;
+    }
+
     /// Whether the server still answers.
     ///
     /// # Errors
