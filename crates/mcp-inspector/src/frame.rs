@@ -301,6 +301,7 @@ fn text_row(kind: Kind, text: &[u8]) -> Row {
 fn surround(row: &mut Row, record: &Record<'_>) {
     row.from = (!record.is_gap).then_some(record.from);
     row.at = record.millis;
+    row.by_proxy = record.is_stand_in;
     if !record.session.is_empty() {
         row.session = Some(excerpt(&record.session, NAME));
     }

@@ -13,9 +13,11 @@
 
 mod demo;
 mod frame;
+mod import;
 mod log;
 mod preview;
 mod problems;
+mod report;
 mod service;
 mod session;
 mod speak;

@@ -34,6 +34,8 @@ pub(crate) struct SessionView {
     latency: Vec<Answered>,
     /// The last messages.
     recent: Vec<Row>,
+    /// How many HTTP requests there are.
+    exchanges: u64,
 }
 
 /// What a side says about itself.
@@ -113,6 +115,7 @@ impl SessionView {
                 Era::Modern => "stateless",
             });
         }
+        self.exchanges += u64::from(row.http.is_some());
         let is_answer = matches!(row.kind, Kind::Result | Kind::Error);
         let is_said = matches!(
             row.kind,

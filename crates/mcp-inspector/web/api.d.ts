@@ -70,6 +70,7 @@ export interface Detail {
 
 export interface About {
   version: string; target: string; first: number; next: number; bytes: number; canSpeak: boolean; demo: boolean;
+  imported: boolean;
 }
 /** A line of the stream: rows, or where a conversation of our own stands. */
 export interface News { cursor: number; is_behind: boolean; rows: Row[]; speak?: undefined; }
@@ -119,8 +120,9 @@ export interface ToolView {
   name: string; frame?: number; definition?: unknown; bytes: number; tokens: number; calls: number; resultBytes: number;
   resultTokens: number;
 }
+export interface ImportView { address: string; frames: number; skipped: number; }
 export interface Answered { number: number; method: string; took: number; failed: boolean; }
 export interface SessionView {
   revision?: string; era?: string; client: Party; server: Party; tools: ToolView[]; pending: Row[]; subscriptions: string[];
-  latency: Answered[]; recent: Row[];
+  latency: Answered[]; recent: Row[]; exchanges: number;
 }

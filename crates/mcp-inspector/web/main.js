@@ -1,6 +1,7 @@
 // Registers the elements of the page.
 
 import { AppElement } from './elements/app.js';
+import { FileImportElement } from './elements/file-import.js';
 import { FilterBarElement } from './elements/filter-bar.js';
 import { FindingCardElement } from './elements/finding-card.js';
 import { FrameDetailElement } from './elements/frame-detail.js';
@@ -26,6 +27,7 @@ customElements.define('plumb-frame-list', FrameListElement);
 customElements.define('plumb-frame-detail', FrameDetailElement);
 customElements.define('plumb-problem-list', ProblemListElement);
 customElements.define('plumb-session-view', SessionViewElement);
+customElements.define('plumb-file-import', FileImportElement);
 customElements.define('plumb-filter-bar', FilterBarElement);
 customElements.define('plumb-connect-bar', ConnectBarElement);
 customElements.define('plumb-offer-list', OfferListElement);

@@ -12,7 +12,11 @@ use tokio::time::Instant;
 
 use crate::{
     Conversation, Event, Found, Needs, Outcome, Phase, Probe, ProbeResult, Report, Reporter,
-    Settings, Stage, Stop, Target, Trouble, discover, protocol, stage::Scene, stateful, tools,
+    Settings, Stage, Stop, Target, Trouble,
+    discover::{self, Discovered},
+    protocol,
+    stage::Scene,
+    stateful, tools,
 };
 
 /// How long one probe may take.
@@ -44,6 +48,14 @@ pub enum RunError {
         /// What it said on standard error.
         stderr: String,
     },
+    /// It does not tell all that it offers.
+    #[error("the server does not tell all that it offers at {revision}: {reason}")]
+    Incomplete {
+        /// At which revision.
+        revision: Revision,
+        /// What it did instead.
+        reason: String,
+    },
 }
 
 impl Run {
@@ -69,14 +81,7 @@ impl Run {
         let discovered = discover::discover(&self.scene).await;
         let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
         if discovered.found.offers.is_empty() && !is_judged {
-            let refused = discovered.found.refused.values().next_back();
-            let reason = refused.cloned().unwrap_or_default();
-            let stderr = discovered.stderr;
-            return Err(if discovered.reached {
-                RunError::NoRevision { reason, stderr }
-            } else {
-                RunError::Unreachable { reason, stderr }
-            });
+            return Err(refusal(discovered));
         }
         reporter.event(&Event::Discovered(&discovered.found));
         let mut course = Course {
@@ -90,10 +95,54 @@ impl Run {
         };
         course.report_discovery(&discovered.troubles, reporter);
         course.report_failed(discovered.failed, reporter);
+        course.compare_with_lock(reporter);
         for phase in Phase::ALL {
             course.phase(phase, reporter).await;
         }
         Ok(course.finish(reporter).await)
+    }
+
+    /// Finds out what the server offers, all of it, and does nothing else.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be reached, or does not tell.
+    pub async fn look(self) -> Result<Found, RunError> {
+        let discovered = self.discover().await?;
+        for (_, conversation) in &discovered.conversations {
+            conversation.close_soon().await;
+        }
+        if let Some((revision, trouble)) = discovered.troubles.into_iter().next() {
+            return Err(RunError::Incomplete { revision, reason: trouble.to_string() });
+        }
+        let most = self.scene.settings.limits.pages;
+        for (revision, offer) in &discovered.found.offers {
+            if let Some((method, _)) = offer.pages.iter().find(|(_, pages)| **pages >= most) {
+                let reason = format!("`{method}` has no end after {most} pages");
+                return Err(RunError::Incomplete { revision: *revision, reason });
+            }
+        }
+        Ok(discovered.found)
+    }
+
+    async fn discover(&self) -> Result<Discovered, RunError> {
+        let discovered = discover::discover(&self.scene).await;
+        if !discovered.found.offers.is_empty() {
+            return Ok(discovered);
+        }
+        Err(refusal(discovered))
+    }
+}
+
+/// Why a server that opens no conversation cannot be tested.
+fn refusal(discovered: Discovered) -> RunError {
+    let refused = discovered.found.refused.values().next_back();
+    let reason = refused.cloned().unwrap_or_default();
+    let stderr = discovered.stderr;
+    if discovered.reached {
+        RunError::NoRevision { reason, stderr }
+    } else {
+        RunError::Unreachable { reason, stderr }
     }
 }
 
@@ -136,6 +185,28 @@ impl Course {
             if stage.has_failures() {
                 self.note(&probe, revision, stage, Outcome::Passed, reporter);
             }
+        }
+    }
+
+    /// What is not offered as it was locked.
+    fn compare_with_lock(&mut self, reporter: &mut dyn Reporter) {
+        let probe = protocol::locked();
+        let Some(lock) = self.scene.settings.lock.clone() else { return };
+        if !self.scene.settings.chooses(probe.phase, &probe.name) {
+            return;
+        }
+        let drifts = lock.compare(&self.found);
+        let mut is_first = true;
+        for (revision, conversation) in self.shared.clone() {
+            let mut stage = self.stage(&probe, revision);
+            // A revision that is gone has no conversation of its own.
+            let here = drifts.iter().filter(|drift| {
+                drift.revision == revision
+                    || (is_first && self.found.refused.contains_key(&drift.revision))
+            });
+            stage.fail_for_drifts(&conversation, here);
+            is_first = false;
+            self.note(&probe, revision, stage, Outcome::Passed, reporter);
         }
     }
 

@@ -1,9 +1,9 @@
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_core::Revision;
 use serde_json::Value;
 
-use crate::{Limits, Phase, Safety, Seed};
+use crate::{Limits, Lock, Phase, Safety, Seed};
 
 /// How to test.
 #[derive(Debug, Clone, Default)]
@@ -29,6 +29,8 @@ pub struct Settings {
     pub dry_run: bool,
     /// Arguments for tools that need real ones, by tool.
     pub arguments: BTreeMap<String, Vec<Value>>,
+    /// What the server must offer, and nothing else.
+    pub lock: Option<Arc<Lock>>,
 }
 
 impl Settings {

@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use mcp_core::{Revision, Side};
+use mcp_json::{Span, Tape};
 use mcp_rules::{Engine, Finding, RuleMeta, behaviour};
 
 use crate::{
@@ -216,6 +217,26 @@ impl Stage {
             .then(|| on.stderr())
             .filter(|text| !text.trim().is_empty());
         self.failures.push(Failure { finding, recording: Arc::clone(on.recording()), stderr });
+    }
+
+    /// How many failures were reported.
+    pub(crate) fn failure_count(&self) -> usize {
+        self.failures.len()
+    }
+
+    /// Says where in the message of its line the last failure is, if it is there.
+    pub(crate) fn point_at(&mut self, pointer: String) {
+        let Some(Failure { finding, recording, .. }) = self.failures.last_mut() else { return };
+        let Some(text) = finding.line.and_then(|line| recording.line(line)) else { return };
+        let mut tape = Tape::new();
+        let limits = mcp_json::Limits { max_bytes: usize::MAX, ..mcp_json::Limits::default() };
+        let Ok(document) = tape.parse(&text, limits) else { return };
+        let Some(message) = mcp_rules::message_of(document.root()) else { return };
+        let Some(node) = message.pointer(&pointer) else { return };
+        // Spans count from the beginning of the message.
+        let (start, end) = (message.span().start, node.span());
+        finding.span = Some(Span { start: end.start - start, end: end.end - start });
+        finding.pointer = Some(pointer);
     }
 
     /// Reports a trouble as the failure that it is.

@@ -270,6 +270,7 @@ impl EntranceSettings {
             origins: self.origins.clone(),
             max_message: self.max_message,
             name,
+            drain: self.drain.clone(),
             ..settings
         }
     }

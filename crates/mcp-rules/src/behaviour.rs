@@ -73,6 +73,8 @@ behaviours! {
     UNSUPPORTED_VERSION_ACCEPTED: "unsupported-version-accepted", Level::Error,
         MODERN, "basic/versioning#protocol-version-negotiation";
     ANSWERS_CROSSED: "answers-crossed", Level::Error, ALL, "basic#responses";
+    LOCK_DRIFT: "lock-drift", Level::Error, ALL, "";
+    LOCK_RESOURCE_DRIFT: "lock-resource-drift", Level::Warning, ALL, "";
     PING_REFUSED: "ping-refused", Level::Error, Revisions::LEGACY,
         "basic/utilities/ping#behavior-requirements";
     PING_BLOCKED: "ping-blocked", Level::Warning, Revisions::LEGACY,

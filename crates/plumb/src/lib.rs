@@ -11,9 +11,7 @@ mod diff;
 mod failure;
 #[cfg(fuzzing)]
 pub mod fuzzing;
-mod har;
 mod levels;
-mod line_stream;
 mod live;
 mod logs;
 mod markdown;
@@ -66,6 +64,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
     match args.command {
         Command::Check(args) => commands::check(&args, color),
         Command::Test(args) => commands::test(&args, color),
+        Command::Lock(args) => commands::lock(&args, color),
         Command::Proxy(args) => commands::proxy(*args, color),
         Command::Schema(args) => commands::schema(&args, color),
         Command::Rules(args) => commands::rules(&args, color),

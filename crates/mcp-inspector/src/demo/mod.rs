@@ -57,8 +57,8 @@ impl Demo {
         let (near, far) = memory::pair(QUEUE);
         let near = Arc::new(near);
         let serving = tokio::spawn(async move { server.serve(far).await });
-        tap.observe(Observation::stderr("demo: ready"));
         let mut faults = Faults::new(self.clone());
+        let mut is_greeted = false;
         loop {
             tokio::select! {
                 biased;
@@ -78,6 +78,9 @@ impl Demo {
                     Some(line) => {
                         if self.pass_on(&line, &near, &mut faults, tap).await.is_err() {
                             break;
+                        }
+                        if !std::mem::replace(&mut is_greeted, true) {
+                            tap.observe(Observation::stderr("demo: a client has come"));
                         }
                     }
                     None => break,

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::frame::Row;
 
-/// More changes than this are not remembered: who is further behind begins anew.
+/// More changes than this are not remembered: who is further behind is told everything anew.
 const REMEMBERED: usize = 65_536;
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct Changes {
 pub(crate) struct Since {
     /// Where to go on.
     pub(crate) cursor: u64,
-    /// Whether the reader has missed changes, so that it must begin anew.
+    /// Whether the reader has missed changes, so that it must be told everything anew.
     pub(crate) is_behind: bool,
     /// The rows as they are now.
     pub(crate) rows: Vec<Row>,
@@ -53,14 +53,15 @@ impl Changes {
         most: usize,
         row: impl Fn(u64) -> Option<Row>,
     ) -> Since {
-        let is_behind = cursor < self.forgotten || cursor > self.end();
-        let start = if is_behind { self.forgotten } else { cursor };
-        let skipped = usize::try_from(start - self.forgotten).unwrap_or(usize::MAX);
+        if cursor < self.forgotten || cursor > self.end() {
+            return Since { cursor: self.end(), is_behind: true, rows: Vec::new() };
+        }
+        let skipped = usize::try_from(cursor - self.forgotten).unwrap_or(usize::MAX);
         let numbers: Vec<u64> = self.numbers.iter().skip(skipped).take(most).copied().collect();
-        let cursor = start + numbers.len() as u64;
+        let cursor = cursor + numbers.len() as u64;
         // Each row once, as it is now.
         let numbers: BTreeSet<u64> = numbers.into_iter().collect();
         let rows = numbers.into_iter().filter_map(row).collect();
-        Since { cursor, is_behind, rows }
+        Since { cursor, is_behind: false, rows }
     }
 }

@@ -1,5 +1,6 @@
 //! The frames that are kept, and what has changed about them.
 
+mod audience;
 mod changes;
 mod numbers;
 mod pairs;
@@ -144,6 +145,12 @@ impl Log {
         complete(&mut frame.row);
         let mut state = self.lock();
         state.append(frame);
+        let replaced = line.record().and_then(|record| record.replaces);
+        if let Some(held_back) = replaced.and_then(|number| state.get_mut(number)) {
+            held_back.row.held_back = true;
+            let number = held_back.row.number;
+            state.changes.push(number);
+        }
         self.tell(state);
     }
 
@@ -185,6 +192,13 @@ impl Log {
     pub(crate) fn summary(&self) -> Summary {
         let state = self.lock();
         Summary { first: state.first, next: state.next(), bytes: state.bytes }
+    }
+
+    /// Rows from `number` on, at most `most`; those that are gone are left out.
+    pub(crate) fn rows_from(&self, number: u64, most: usize) -> Vec<Row> {
+        let state = self.lock();
+        let numbers = number.max(state.first)..state.next();
+        numbers.take(most).filter_map(|number| Some(state.get(number)?.row.clone())).collect()
     }
 
     /// What has changed since `cursor`, at most `most` rows.

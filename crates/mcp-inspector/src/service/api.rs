@@ -1,17 +1,14 @@
 //! What the page asks for, as JSON.
 
-use std::collections::hash_map::RandomState;
-
 use axum::{
     Json,
-    body::Body,
     extract::{Path, Query, State},
     http::{StatusCode, header::CONTENT_TYPE},
     response::{IntoResponse, Response},
 };
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use mcp_json::Node;
-use mcp_rules::{Content, Finding, Limits, LineReader, ProcessRecord, ReadLine, redact::Redactor};
+use mcp_rules::{Content, Finding, Limits, LineReader, ProcessRecord, ReadLine};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
@@ -190,32 +187,6 @@ pub(super) async fn rule(Path((_, name)): Path<(String, String)>) -> Response {
         docs: rule.docs,
     })
     .into_response()
-}
-
-/// How to save.
-#[derive(Debug, Deserialize)]
-pub(super) struct Saving {
-    /// Whether secrets are kept.
-    #[serde(default)]
-    everything: bool,
-}
-
-/// All lines that are kept, as a recording; secrets are masked unless everything is asked for.
-pub(super) async fn recording(
-    State(served): State<Served>,
-    Query(saving): Query<Saving>,
-) -> Response {
-    // Its keys are forgotten with it, so nobody can undo the masking.
-    let redactor = (!saving.everything).then(|| Redactor::new(RandomState::new()));
-    let lines = served.log.lines().into_iter().map(move |mut line| {
-        if let Some(redactor) = &redactor {
-            redactor.line(&mut line);
-        }
-        line.push(b'\n');
-        Ok::<_, std::convert::Infallible>(bytes::Bytes::from(line))
-    });
-    let body = Body::from_stream(futures_util::stream::iter(lines));
-    ([(CONTENT_TYPE, "application/jsonl")], body).into_response()
 }
 
 fn gone() -> Response {

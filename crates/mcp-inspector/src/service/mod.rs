@@ -5,7 +5,9 @@
 
 mod api;
 mod assets;
+mod export;
 mod guard;
+mod imports;
 mod speak;
 mod stream;
 
@@ -15,14 +17,16 @@ use axum::{
     Router,
     extract::DefaultBodyLimit,
     middleware,
-    routing::{get, post},
+    routing::{any, get, post},
 };
+use mcp_rules::{Engine, Settings};
+use mcp_schema::Schemas;
 use mcp_transport::{Allowed, http::server::ServeSettings};
 use ring::rand::{SecureRandom as _, SystemRandom};
 use tokio::net::TcpListener;
 
 pub(crate) use self::api::{text_of, with_line};
-use self::guard::Guard;
+use self::{guard::Guard, imports::Imports};
 use crate::{Log, Speaker};
 
 /// Who may see the page.
@@ -59,6 +63,8 @@ pub(crate) struct About {
     pub(crate) can_speak: bool,
     /// Whether that is the built-in one.
     pub(crate) demo: bool,
+    /// Whether it is a file that was brought to another page.
+    pub(crate) imported: bool,
 }
 
 /// Serves the page for one log.
@@ -68,6 +74,7 @@ pub struct Service {
     access: Access,
     about: Arc<About>,
     speaker: Option<Speaker>,
+    engine: Option<Arc<Engine>>,
 }
 
 #[derive(Debug, Clone)]
@@ -75,6 +82,25 @@ struct State {
     log: Log,
     speaker: Option<Speaker>,
     about: Arc<About>,
+    /// Judges what is imported, and what is masked.
+    engine: Arc<Engine>,
+    /// `None` for what is imported itself.
+    imports: Option<Arc<Imports>>,
+}
+
+impl State {
+    /// The state of a page about an imported file.
+    fn showing_import(&self, log: Log, target: String) -> State {
+        let about = About {
+            target,
+            can_speak: false,
+            demo: false,
+            imported: true,
+            ..About::clone(&self.about)
+        };
+        let engine = Arc::clone(&self.engine);
+        State { log, speaker: None, about: Arc::new(about), engine, imports: None }
+    }
 }
 
 /// More pages are not looked at.
@@ -86,8 +112,8 @@ impl Service {
     /// Shows `log` to those with access; `target` names what is looked at.
     pub fn new(log: Log, access: Access, target: impl Into<String>) -> Service {
         let (version, target) = (env!("CARGO_PKG_VERSION"), target.into());
-        let about = About { version, target, can_speak: false, demo: false };
-        Service { log, access, about: Arc::new(about), speaker: None }
+        let about = About { version, target, can_speak: false, demo: false, imported: false };
+        Service { log, access, about: Arc::new(about), speaker: None, engine: None }
     }
 
     /// Lets those with access speak to a server.
@@ -100,6 +126,13 @@ impl Service {
         self
     }
 
+    /// Judges files that are imported with this engine. Without it, all rules have their defaults.
+    #[must_use]
+    pub fn with_engine(mut self, engine: Arc<Engine>) -> Service {
+        self.engine = Some(engine);
+        self
+    }
+
     /// Serves until `shutdown` completes.
     pub async fn serve(self, listener: TcpListener, shutdown: impl Future<Output = ()>) {
         let mut settings = ServeSettings::default();
@@ -109,36 +142,49 @@ impl Service {
     }
 
     fn router(self) -> Router {
-        let Service { log, access, about, speaker } = self;
+        let Service { log, access, about, speaker, engine } = self;
         let guard = Arc::new(Guard::new(access));
-        Router::new()
-            .route("/{token}/", get(assets::page))
-            .route("/{token}/assets/{hash}/{*path}", get(assets::asset))
-            .route("/{token}/api/about", get(api::about))
-            .route("/{token}/api/frames/{number}", get(api::frame))
-            .route("/{token}/api/frames/{number}/text", get(api::text))
-            .route("/{token}/api/search", get(api::search))
-            .route("/{token}/api/problems", get(api::problems))
-            .route("/{token}/api/session", get(api::session))
-            .route("/{token}/api/rules/{name}", get(api::rule))
-            .route("/{token}/api/recording", get(api::recording))
-            .route("/{token}/api/stream", get(stream::changes))
-            .route("/{token}/api/speak", get(speak::state))
-            .route("/{token}/api/speak/offer", get(speak::offer))
-            .route("/{token}/api/speak/connect", post(speak::connect))
-            .route("/{token}/api/speak/disconnect", post(speak::disconnect))
-            .route("/{token}/api/speak/refresh", post(speak::refresh))
-            .route("/{token}/api/speak/compose", post(speak::compose))
-            .route("/{token}/api/speak/request", post(speak::request))
-            .route("/{token}/api/speak/raw", post(speak::raw))
-            .route("/{token}/api/speak/answer", post(speak::answer))
-            .route("/{token}/api/speak/cancel", post(speak::cancel))
-            .route("/{token}/api/speak/replay", post(speak::replay))
-            .route("/{token}/api/speak/demo", post(speak::demo))
-            .layer(DefaultBodyLimit::max(LONGEST_BODY))
-            .with_state(State { log, speaker, about })
+        let engine = engine
+            .unwrap_or_else(|| Arc::new(Engine::new(Schemas::embedded(), Settings::default())));
+        let imports = Some(Arc::new(Imports::new()));
+        routes(State { log, speaker, about, engine, imports })
             .layer(middleware::from_fn_with_state(guard, guard::check))
     }
+}
+
+/// Everything that is served; who may see it is checked around this.
+fn routes(state: State) -> Router {
+    Router::new()
+        .route("/{token}/", get(assets::page))
+        .route("/{token}/assets/{hash}/{*path}", get(assets::asset))
+        .route("/{token}/api/about", get(api::about))
+        .route("/{token}/api/frames/{number}", get(api::frame))
+        .route("/{token}/api/frames/{number}/text", get(api::text))
+        .route("/{token}/api/search", get(api::search))
+        .route("/{token}/api/problems", get(api::problems))
+        .route("/{token}/api/session", get(api::session))
+        .route("/{token}/api/rules/{name}", get(api::rule))
+        .route("/{token}/api/recording", get(export::recording))
+        .route("/{token}/api/har", get(export::har))
+        .route("/{token}/api/report", get(export::report))
+        .route("/{token}/api/import", post(imports::import))
+        .route("/{token}/imports/{number}/", any(imports::imported))
+        .route("/{token}/imports/{number}/{*rest}", any(imports::imported))
+        .route("/{token}/api/stream", get(stream::changes))
+        .route("/{token}/api/speak", get(speak::state))
+        .route("/{token}/api/speak/offer", get(speak::offer))
+        .route("/{token}/api/speak/connect", post(speak::connect))
+        .route("/{token}/api/speak/disconnect", post(speak::disconnect))
+        .route("/{token}/api/speak/refresh", post(speak::refresh))
+        .route("/{token}/api/speak/compose", post(speak::compose))
+        .route("/{token}/api/speak/request", post(speak::request))
+        .route("/{token}/api/speak/raw", post(speak::raw))
+        .route("/{token}/api/speak/answer", post(speak::answer))
+        .route("/{token}/api/speak/cancel", post(speak::cancel))
+        .route("/{token}/api/speak/replay", post(speak::replay))
+        .route("/{token}/api/speak/demo", post(speak::demo))
+        .layer(DefaultBodyLimit::max(LONGEST_BODY))
+        .with_state(state)
 }
 
 #[cfg(test)]

@@ -27,13 +27,23 @@ pub(super) struct Position {
     cursor: u64,
 }
 
-/// A reader's place. It pulls: a slow reader costs nothing, and begins anew if it falls too far
-/// behind.
+/// A reader's place. It pulls: a slow reader costs nothing, and is told everything anew if it falls
+/// too far behind.
 struct Reader {
     log: Log,
     cursor: u64,
+    retelling: Option<Retelling>,
     version: watch::Receiver<u64>,
     speaking: Option<Speaking>,
+}
+
+/// All rows in order, for a reader that is behind.
+struct Retelling {
+    /// The number of the next row.
+    next: u64,
+    /// What has changed since then is told afterwards.
+    cursor: u64,
+    has_begun: bool,
 }
 
 /// What a reader knows of a speaker.
@@ -55,7 +65,8 @@ pub(super) async fn changes(
         version.mark_changed();
         Speaking { speaker, version }
     });
-    let reader = Reader { log: served.log, cursor: position.cursor, version, speaking };
+    let reader =
+        Reader { log: served.log, cursor: position.cursor, retelling: None, version, speaking };
     let body = Body::from_stream(stream::unfold(reader, |mut reader| async move {
         let line = reader.next().await?;
         Some((Ok::<_, Infallible>(line), reader))
@@ -66,9 +77,8 @@ pub(super) async fn changes(
 impl Reader {
     async fn next(&mut self) -> Option<Bytes> {
         self.version.borrow_and_update();
-        let news = self.log.since(self.cursor, MOST_ROWS);
-        if !news.rows.is_empty() || news.cursor != self.cursor {
-            return Some(self.line(&news));
+        if let Some(line) = self.news() {
+            return Some(line);
         }
         let spoken = async {
             match &mut self.speaking {
@@ -80,17 +90,36 @@ impl Reader {
             biased;
             changed = self.version.changed() => {
                 changed.ok()?;
-                let news = self.log.since(self.cursor, MOST_ROWS);
-                Some(self.line(&news))
+                Some(self.news().unwrap_or_else(|| Bytes::from_static(b"\n")))
             }
             line = spoken => Some(line),
             () = tokio::time::sleep(SILENCE) => Some(Bytes::from_static(b"\n")),
         }
     }
 
-    fn line(&mut self, news: &Since) -> Bytes {
-        self.cursor = news.cursor;
-        ended(serde_json::to_vec(news).unwrap_or_default())
+    /// What the reader does not know yet, if there is something.
+    fn news(&mut self) -> Option<Bytes> {
+        if self.retelling.is_none() {
+            let news = self.log.since(self.cursor, MOST_ROWS);
+            if !news.is_behind {
+                let has_news = news.cursor != self.cursor;
+                self.cursor = news.cursor;
+                return has_news.then(|| line(&news));
+            }
+            self.retelling = Some(Retelling { next: 1, cursor: news.cursor, has_begun: false });
+        }
+        let retelling = self.retelling.as_mut()?;
+        let rows = self.log.rows_from(retelling.next, MOST_ROWS);
+        let is_behind = !std::mem::replace(&mut retelling.has_begun, true);
+        let is_last = rows.len() < MOST_ROWS;
+        retelling.next = rows.last().map_or(retelling.next, |row| row.number + 1);
+        // Whoever is cut off in the middle begins again.
+        let cursor = if is_last { retelling.cursor } else { 0 };
+        if is_last {
+            self.cursor = cursor;
+            self.retelling = None;
+        }
+        Some(line(&Since { cursor, is_behind, rows }))
     }
 }
 
@@ -106,6 +135,10 @@ impl Speaking {
         let state = self.speaker.view();
         ended(serde_json::to_vec(&serde_json::json!({ "speak": state })).unwrap_or_default())
     }
+}
+
+fn line(news: &Since) -> Bytes {
+    ended(serde_json::to_vec(news).unwrap_or_default())
 }
 
 fn ended(mut line: Vec<u8>) -> Bytes {

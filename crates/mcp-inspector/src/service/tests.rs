@@ -46,6 +46,11 @@ const ROUTES: &[&str] = &[
     "api/session",
     "api/rules/stdout-non-json",
     "api/recording",
+    "api/har",
+    "api/report",
+    "POST api/import",
+    "imports/1/",
+    "imports/1/api/about",
     "api/stream",
     "api/speak",
     "api/speak/offer",
@@ -96,6 +101,9 @@ async fn every_route_wants_the_token_and_refuses_foreign_hosts_and_pages() {
         assert!(!policy.contains("unsafe"));
         let expected = match *route {
             route if route.starts_with("assets/x") => 404,
+            // Nothing was imported, there is no HTTP, and nothing in the file.
+            route if route.starts_with("imports/") || route == "api/har" => 404,
+            "POST api/import" => 422,
             // Here is nobody to speak to.
             route if route.contains("api/speak") => 409,
             _ => 200,
@@ -162,4 +170,31 @@ async fn texts_are_searched() {
     assert_eq!(search(r#"["two"]"#, "all").await, "[1,2]");
     assert_eq!(search(r#"["two","one"]"#, "all").await, "[1]");
     assert_eq!(search(r#"["one","nothing"]"#, "any").await, "[1]");
+}
+
+#[tokio::test]
+async fn whoever_comes_late_is_told_everything_in_order() {
+    use futures_util::StreamExt as _;
+
+    let log = Log::new(LogLimits::default());
+    let mut reader = LineReader::new(&Limits::default());
+    let line = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
+    // More than are remembered as changes.
+    for number in 1..=70_000 {
+        reader.read(line.as_bytes(), |line| log.append(number, line, &[], |_| {}));
+    }
+    let stream = ask(&log, get(&format!("/{TOKEN}/api/stream")).body(Body::empty()).unwrap()).await;
+    let mut stream = stream.into_body().into_data_stream();
+    let (mut next, mut cursor) = (1, 0);
+    while cursor == 0 {
+        let news = stream.next().await.unwrap().unwrap();
+        let news: serde_json::Value = serde_json::from_slice(&news).unwrap();
+        assert_eq!(news["is_behind"], next == 1);
+        for row in news["rows"].as_array().unwrap() {
+            assert_eq!(row["number"], next);
+            next += 1;
+        }
+        cursor = news["cursor"].as_u64().unwrap();
+    }
+    assert_eq!((next, cursor), (70_001, 70_000));
 }

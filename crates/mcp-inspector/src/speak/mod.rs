@@ -31,6 +31,7 @@ pub(crate) use self::refusal::{Refusal, RefusalKind};
 pub use self::target::Target;
 use self::{
     conversation::{Conversation, Facts},
+    negotiation::Wish,
     offer::{LISTS, MOST_PAGES, Offering},
     view::{Composed, DemoView, Offer, QuestionView, Sent, ServerView, SpeakState, Status},
 };
@@ -46,6 +47,9 @@ const OPENING: Duration = Duration::from_secs(5);
 /// How long a server may take to list something.
 const LISTING: Duration = Duration::from_secs(30);
 
+/// How long to wait before everything is listed once more.
+const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
+
 const BY_HAND: &str = "disconnected by hand";
 
 /// Speaks to servers. Cheap to clone.
@@ -56,8 +60,8 @@ struct Inner {
     log: Log,
     engine: Arc<Engine>,
     targets: Vec<Target>,
-    /// The revision to ask for if the page does not say.
-    revision: Option<Revision>,
+    /// What to ask for if the page does not say.
+    wish: Wish,
     state: Mutex<State>,
     /// Grows with every change.
     version: watch::Sender<u64>,
@@ -74,6 +78,8 @@ struct State {
     target: usize,
     conversation: Option<Conversation>,
     is_listing: bool,
+    /// Whether something has changed while it was listed.
+    must_list_again: bool,
 }
 
 impl std::fmt::Debug for Speaker {
@@ -88,23 +94,24 @@ impl Speaker {
     pub fn new(log: Log, engine: Arc<Engine>, targets: Vec<Target>) -> Speaker {
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, revision: None, state, version, running }))
+        Speaker(Arc::new(Inner { log, engine, targets, wish: Wish::Any, state, version, running }))
     }
 
     /// Asks for this revision, unless the page says otherwise.
     #[must_use]
     pub fn with_revision(self, revision: Option<Revision>) -> Speaker {
+        let wish = revision.map_or(Wish::Any, Wish::Exactly);
         let Inner { log, engine, targets, .. } = &*self.0;
         let (log, engine, targets) = (log.clone(), Arc::clone(engine), targets.clone());
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, revision, state, version, running }))
+        Speaker(Arc::new(Inner { log, engine, targets, wish, state, version, running }))
     }
 
     /// Opens a conversation with the first server. Needs a runtime.
     pub fn begin(&self) {
         // Whatever goes wrong is shown.
-        let _ = self.start(None, None);
+        let _ = self.start(None, self.0.wish);
     }
 
     /// Ends the conversation, and waits for the server to go.
@@ -135,20 +142,23 @@ impl Speaker {
         server: Option<&str>,
         revision: Option<&str>,
     ) -> Result<SpeakState, Refusal> {
-        let revision = match revision.filter(|name| !name.is_empty()) {
-            None => None,
-            Some(name) => Some(name.parse().map_err(|_| {
-                Refusal::invalid("there is no such revision", "choose one of `revisions`")
+        let wish = match revision.filter(|name| !name.is_empty()) {
+            None => self.0.wish,
+            Some("any") => Wish::Any,
+            Some("best") => Wish::Best,
+            Some(name) => Wish::Exactly(name.parse().map_err(|_| {
+                let help = "choose `any`, `best` or one of `revisions`";
+                Refusal::invalid("there is no such revision", help)
             })?),
         };
         let mut version = self.subscribe();
-        self.start(server, revision)?;
+        self.start(server, wish)?;
         let opened = version.wait_for(|_| self.lock().status != Status::Connecting);
         let _ = tokio::time::timeout(OPENING, opened).await;
         Ok(self.view())
     }
 
-    fn start(&self, server: Option<&str>, revision: Option<Revision>) -> Result<(), Refusal> {
+    fn start(&self, server: Option<&str>, wish: Wish) -> Result<(), Refusal> {
         let (near, ends) = wire::pair();
         let (generation, how) = {
             let mut state = self.lock();
@@ -169,14 +179,14 @@ impl Speaker {
             let conversation = Conversation::new(engine, session, near.sender, ending);
             state.conversation = Some(conversation);
             (state.status, state.reason) = (Status::Connecting, None);
-            state.is_listing = false;
+            (state.is_listing, state.must_list_again) = (false, false);
             (generation, how)
         };
         self.tell();
         tokio::spawn(self.clone().listen(generation, near.lines, how));
-        let (speaker, revision) = (self.clone(), revision.or(self.0.revision));
+        let speaker = self.clone();
         tokio::spawn(async move {
-            match negotiation::open(&speaker, generation, revision).await {
+            match negotiation::open(&speaker, generation, wish).await {
                 Ok(()) => speaker.list(generation).await,
                 Err(reason) => speaker.fail(generation, reason),
             }
@@ -378,14 +388,41 @@ impl Speaker {
         self.list(generation).await;
     }
 
-    /// Asks for all lists that the server has.
+    /// Asks for all lists that the server has, until nothing has changed meanwhile.
     async fn list(&self, generation: u64) {
         {
             let mut state = self.lock();
-            if state.generation != generation || std::mem::replace(&mut state.is_listing, true) {
+            if state.generation != generation {
+                return;
+            }
+            if std::mem::replace(&mut state.is_listing, true) {
+                state.must_list_again = true;
                 return;
             }
         }
+        loop {
+            self.list_once(generation).await;
+            let goes_on = self.has_changed_meanwhile(generation);
+            self.tell();
+            if !goes_on {
+                return;
+            }
+            // Servers tell of changes one by one.
+            tokio::time::sleep(BETWEEN_LISTINGS).await;
+        }
+    }
+
+    /// Whether everything is to be listed once more; otherwise listing is over.
+    fn has_changed_meanwhile(&self, generation: u64) -> bool {
+        let mut state = self.lock();
+        if state.generation != generation {
+            return false;
+        }
+        state.is_listing = std::mem::take(&mut state.must_list_again);
+        state.is_listing
+    }
+
+    async fn list_once(&self, generation: u64) {
         let capabilities = self.with(generation, |conversation| {
             let text = conversation.facts.capabilities.as_ref().map(|it| it.get().to_owned());
             text.unwrap_or_else(|| "{}".to_owned())
@@ -402,8 +439,6 @@ impl Speaker {
             }
         }
         self.with(generation, |conversation| conversation.offering = offering);
-        self.lock().is_listing = false;
-        self.tell();
     }
 
     async fn list_all(

@@ -1,4 +1,8 @@
-//! How a revision is found: as asked for, or the best that the server knows.
+//! How a revision is found.
+//!
+//! Without a wish, a conversation opens with `initialize`, as those of most clients do; only a server
+//! that refuses it is asked what it knows with `server/discover`. For the best revision, the order is
+//! the other way round.
 
 use std::{borrow::Cow, str::FromStr as _, time::Duration};
 
@@ -14,16 +18,27 @@ const PROBE: Duration = Duration::from_secs(3);
 /// How long a server may take to answer at all.
 const PATIENCE: Duration = Duration::from_secs(60);
 
+/// What revision a conversation is to have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Wish {
+    /// Whatever an `initialize` leads to.
+    #[default]
+    Any,
+    /// The best that the server knows.
+    Best,
+    /// This one.
+    Exactly(Revision),
+}
+
 /// Opens a conversation. An error says why there is none.
-pub(super) async fn open(
-    speaker: &Speaker,
-    generation: u64,
-    asked: Option<Revision>,
-) -> Result<(), String> {
-    let offer = match asked {
-        Some(revision) if revision.era() == Era::Legacy => revision,
-        Some(revision) => return discover(speaker, generation, revision, PATIENCE).await.map(drop),
-        None => match discover(speaker, generation, Revision::LATEST, PROBE).await {
+pub(super) async fn open(speaker: &Speaker, generation: u64, wish: Wish) -> Result<(), String> {
+    let offer = match wish {
+        Wish::Any => return open_any(speaker, generation).await,
+        Wish::Exactly(revision) if revision.era() == Era::Legacy => revision,
+        Wish::Exactly(revision) => {
+            return discover(speaker, generation, revision, PATIENCE).await.map(drop);
+        }
+        Wish::Best => match discover(speaker, generation, Revision::LATEST, PROBE).await {
             Ok(Discovered::Stateless) => return Ok(()),
             Ok(Discovered::Handshake(revision)) => revision,
             Err(reason) if !speaker.is_current(generation) => return Err(reason),
@@ -31,7 +46,35 @@ pub(super) async fn open(
             Err(_) => Revision::LATEST_LEGACY,
         },
     };
-    shake_hands(speaker, generation, offer).await
+    shake_hands(speaker, generation, offer).await.map_err(Unshaken::into_reason)
+}
+
+async fn open_any(speaker: &Speaker, generation: u64) -> Result<(), String> {
+    let refused = match shake_hands(speaker, generation, Revision::LATEST_LEGACY).await {
+        Ok(()) => return Ok(()),
+        Err(Unshaken::Refused(reason)) if speaker.is_current(generation) => reason,
+        Err(unshaken) => return Err(unshaken.into_reason()),
+    };
+    match discover(speaker, generation, Revision::LATEST, PATIENCE).await {
+        Ok(Discovered::Stateless) => Ok(()),
+        Ok(Discovered::Handshake(_)) | Err(_) => Err(refused),
+    }
+}
+
+/// Why a handshake came to nothing.
+enum Unshaken {
+    /// The server has answered, but not so that it could begin.
+    Refused(String),
+    /// It has not answered.
+    Silent(String),
+}
+
+impl Unshaken {
+    fn into_reason(self) -> String {
+        match self {
+            Unshaken::Refused(reason) | Unshaken::Silent(reason) => reason,
+        }
+    }
 }
 
 enum Discovered {
@@ -89,14 +132,15 @@ fn chosen(answer: &Bytes, asked: Revision) -> Result<(Revision, Facts), String> 
     .unwrap_or_else(|| Err("the answer to `server/discover` is not JSON".to_owned()))
 }
 
-async fn shake_hands(speaker: &Speaker, generation: u64, offer: Revision) -> Result<(), String> {
+async fn shake_hands(speaker: &Speaker, generation: u64, offer: Revision) -> Result<(), Unshaken> {
     let params = json!({
         "protocolVersion": offer,
         "capabilities": text::capabilities(),
         "clientInfo": text::client_info(),
     });
     let params = params.to_string();
-    let answer = ask(speaker, generation, "initialize", Some(&params), PATIENCE).await?;
+    let answer = ask(speaker, generation, "initialize", Some(&params), PATIENCE).await;
+    let answer = answer.map_err(Unshaken::Silent)?;
     let answer = String::from_utf8_lossy(&answer).into_owned();
     let (revision, facts) = text::read(&answer, |message| {
         if let Some(error) = message.get("error") {
@@ -112,9 +156,10 @@ async fn shake_hands(speaker: &Speaker, generation: u64, offer: Revision) -> Res
         })?;
         Ok((revision, facts(result)))
     })
-    .unwrap_or_else(|| Err("the answer to `initialize` is not JSON".to_owned()))?;
+    .unwrap_or_else(|| Err("the answer to `initialize` is not JSON".to_owned()))
+    .map_err(Unshaken::Refused)?;
     speaker.establish(generation, revision, facts);
-    speaker.notify(generation, "notifications/initialized")
+    speaker.notify(generation, "notifications/initialized").map_err(Unshaken::Silent)
 }
 
 fn facts(result: Node<'_>) -> Facts {

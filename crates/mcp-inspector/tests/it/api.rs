@@ -44,6 +44,24 @@ impl Page {
         self.ask("POST", path, &body.to_string()).await
     }
 
+    /// Whatever is at a path below the token, as it is.
+    pub(crate) async fn fetch(&self, method: &str, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
+        let mut stream = TcpStream::connect(&self.address).await.unwrap();
+        // In this version the end of the body is that of the connection.
+        let head = format!(
+            "{method} /token/{path} HTTP/1.0\r\nhost: {}\r\ncontent-length: {}\r\n\r\n",
+            self.address,
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).await.unwrap();
+        stream.write_all(body).await.unwrap();
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer).await.unwrap();
+        let end = answer.windows(4).position(|part| part == b"\r\n\r\n").unwrap();
+        let status = std::str::from_utf8(&answer[9..12]).unwrap().parse().unwrap();
+        (status, answer.split_off(end + 4))
+    }
+
     async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let request = format!(

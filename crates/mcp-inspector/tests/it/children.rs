@@ -63,3 +63,46 @@ async fn a_program_that_does_not_exist_is_named() {
     let state = page.until(|state| state["status"] == "ended").await;
     assert!(state["reason"].as_str().unwrap().contains("no-such-program-here"), "{state:#}");
 }
+
+#[tokio::test]
+async fn a_server_without_a_handshake_is_asked_what_it_knows() {
+    let script = r#"read line
+echo '{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}'
+read line
+echo '{"jsonrpc":"2.0","id":2,"result":{"resultType":"complete","supportedVersions":["2026-07-28"],"capabilities":{},"ttlMs":0,"cacheScope":"private","_meta":{"io.modelcontextprotocol/serverInfo":{"name":"s","version":"1"}}}}'
+read line"#;
+    let page = Page::about(shell(script)).await;
+    let state = page.connect(None).await;
+    assert_eq!((&state["status"], &state["revision"]), (&json!("connected"), &json!("2026-07-28")));
+    let method = page.frame(&json!(1)).await["row"]["method"].clone();
+    assert_eq!(method, "initialize");
+    let problems = page.get("problems").await;
+    assert_eq!(problems, json!([]), "{problems:#}");
+}
+
+#[tokio::test]
+async fn what_changes_while_it_is_listed_is_listed_again() {
+    let result = r#"{"tools":[{"name":"a","inputSchema":{"type":"object","properties":{"n":{"type":"number"}}}}]}"#;
+    let script = format!(
+        r#"read line
+echo '{{"jsonrpc":"2.0","id":1,"result":{{"protocolVersion":"2025-11-25","capabilities":{{"tools":{{"listChanged":true}}}},"serverInfo":{{"name":"s","version":"1"}}}}}}'
+read line
+read line
+echo '{{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}}'
+echo '{{"jsonrpc":"2.0","id":2,"result":{result}}}'
+read line
+echo '{{"jsonrpc":"2.0","id":3,"result":{result}}}'
+read line"#
+    );
+    let page = Page::about(shell(&script)).await;
+    page.connect(None).await;
+    let listed = |state: &serde_json::Value| {
+        let calls = state["calls"].as_array().unwrap();
+        calls.iter().any(|call| call["id"] == "3" && call["state"] == "answered")
+    };
+    page.until(listed).await;
+    let wrong = json!({ "name": "a", "arguments": { "n": "x" } }).to_string();
+    let composed = json!({ "method": "tools/call", "params": wrong });
+    let composed = page.post("speak/compose", composed).await;
+    assert_eq!(composed["findings"][0]["rule"], "tool-arguments-invalid", "{composed:#}");
+}

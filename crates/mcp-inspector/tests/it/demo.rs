@@ -11,12 +11,17 @@ fn message(detail: &Value) -> Value {
 async fn a_conversation_opens_in_every_revision_without_findings() {
     let page = Page::about(Target::demo()).await;
     let revisions = page.get("speak").await["revisions"].clone();
-    let chosen = revisions.as_array().unwrap().iter().map(Some).chain([None]);
+    let best = json!("best");
+    let chosen = revisions.as_array().unwrap().iter().chain([&best]).map(Some).chain([None]);
     for revision in chosen {
         let revision = revision.and_then(Value::as_str);
         let state = page.connect(revision).await;
         assert_eq!(state["status"], "connected", "{state:#}");
-        let expected = revision.unwrap_or("2026-07-28");
+        let expected = match revision {
+            None => "2025-11-25",
+            Some("best") => "2026-07-28",
+            Some(revision) => revision,
+        };
         assert_eq!(state["revision"], expected);
         assert_eq!(state["serverInfo"]["name"], "plumb-demo");
         let sent = page.call("text_statistics", json!({ "text": "a b a" })).await;

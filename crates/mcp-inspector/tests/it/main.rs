@@ -5,3 +5,5 @@
 mod api;
 mod children;
 mod demo;
+mod files;
+mod styles;

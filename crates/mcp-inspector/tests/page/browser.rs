@@ -81,7 +81,47 @@ impl WebDriverCompatibleCommand for BrowserLog {
     }
 }
 
+/// A command of the protocol of Chromium's own tools.
+#[derive(Debug)]
+struct DevTools {
+    command: &'static str,
+    params: Value,
+}
+
+impl WebDriverCompatibleCommand for DevTools {
+    fn endpoint(&self, base: &Url, session: Option<&str>) -> Result<Url, ParseError> {
+        base.join(&format!("session/{}/goog/cdp/execute", session.unwrap_or_default()))
+    }
+
+    fn method_and_body(&self, _: &Url) -> (http::Method, Option<String>) {
+        let body = json!({ "cmd": self.command, "params": self.params });
+        (http::Method::POST, Some(body.to_string()))
+    }
+}
+
+/// What a page is looked at on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Screen {
+    pub(crate) width: u32,
+    pub(crate) height: u32,
+    pub(crate) is_dark: bool,
+}
+
 impl Browser {
+    /// Shows the page on another screen.
+    pub(crate) async fn show_on(&self, Screen { width, height, is_dark }: Screen) {
+        let params =
+            json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
+        let size = DevTools { command: "Emulation.setDeviceMetricsOverride", params };
+        self.page.issue_cmd(size).await.unwrap();
+        let scheme = if is_dark { "dark" } else { "light" };
+        let params = json!({ "features": [{ "name": "prefers-color-scheme", "value": scheme }] });
+        let theme = DevTools { command: "Emulation.setEmulatedMedia", params };
+        self.page.issue_cmd(theme).await.unwrap();
+        self.until(&format!("innerWidth === {width}")).await;
+        self.until(&format!("matchMedia('(prefers-color-scheme: {scheme})').matches")).await;
+    }
+
     /// Waits for an element.
     pub(crate) async fn find(&self, selector: &str) -> Element {
         let found = self.page.wait().at_most(PATIENCE).for_element(Locator::Css(selector)).await;
@@ -108,6 +148,17 @@ impl Browser {
             assert!(tokio::time::Instant::now() < deadline, "never true: {script}");
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
+    }
+
+    /// What a script hands over, which may take a while: it calls `done`.
+    pub(crate) async fn awaited(&self, script: &str) -> Value {
+        let script = format!("const done = arguments[arguments.length - 1]; {script}");
+        self.page.execute_async(&script, Vec::new()).await.unwrap()
+    }
+
+    /// The rows in sight: what each cell says.
+    pub(crate) async fn rows(&self) -> Value {
+        self.value("[...document.querySelectorAll('tr[data-number]')].map(row => [...row.cells].map(cell => cell.textContent))").await
     }
 
     /// What a script returns.
@@ -183,9 +234,21 @@ impl Browser {
     }
 
     /// Ends the browser. Anything that the page has complained about is a failure.
-    pub(crate) async fn end(mut self) {
+    pub(crate) async fn end(self) {
+        self.end_with(|_| false).await;
+    }
+
+    /// The same, where one thing is to be complained about: the message contains `word`.
+    pub(crate) async fn end_noting(self, word: &str) {
+        self.end_with(|message| message.contains(word)).await;
+    }
+
+    async fn end_with(mut self, is_expected: impl Fn(&str) -> bool) {
         let log = self.page.issue_cmd(BrowserLog).await.unwrap();
-        assert_eq!(log, json!([]));
+        let entries = log.as_array().unwrap().iter();
+        let unexpected: Vec<&Value> =
+            entries.filter(|entry| !is_expected(entry["message"].as_str().unwrap())).collect();
+        assert_eq!(json!(unexpected), json!([]));
         self.page.clone().close().await.unwrap();
         let _ = self.driver.kill();
         let _ = self.driver.wait();

@@ -24,7 +24,7 @@ impl Served {
         let token = mcp_inspector::new_token().unwrap();
         let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
         let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
-        let service = Service::new(log.clone(), access, "a test");
+        let service = Service::new(log.clone(), access, "trace.jsonl");
         tokio::spawn(service.serve(listener, std::future::pending()));
         let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
         let mut served = Served { log, address, engine, lines: Vec::new() };
@@ -32,22 +32,28 @@ impl Served {
         served
     }
 
-    /// The page of a conversation with the demonstration server, which is not begun yet.
+    /// The page of a conversation with the demonstration server.
     pub(crate) async fn speaking() -> Served {
         Served::speaking_at(None).await
     }
 
     /// The same at a revision.
     pub(crate) async fn speaking_at(revision: Option<Revision>) -> Served {
+        Served::speaking_to(Target::demo(), revision).await
+    }
+
+    /// The page of a conversation with a server.
+    pub(crate) async fn speaking_to(target: Target, revision: Option<Revision>) -> Served {
         let log = Log::new(LogLimits::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let token = mcp_inspector::new_token().unwrap();
         let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
         let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
         let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
-        let speaker = Speaker::new(log.clone(), Arc::clone(&engine), vec![Target::demo()])
-            .with_revision(revision);
-        let service = Service::new(log.clone(), access, "demo").with_speaker(speaker);
+        let speaker =
+            Speaker::new(log.clone(), Arc::clone(&engine), vec![target]).with_revision(revision);
+        let service = Service::new(log.clone(), access, "demo").with_speaker(speaker.clone());
+        speaker.begin();
         tokio::spawn(service.serve(listener, std::future::pending()));
         Served { log, address, engine, lines: Vec::new() }
     }

@@ -37,6 +37,7 @@ const FAULTS: &[&str] = &[
 ];
 
 fn main() {
+    let mut later = None;
     for line in io::stdin().lock().lines() {
         let Ok(line) = line else { return };
         let Ok(message) = serde_json::from_str::<Value>(&line) else { continue };
@@ -44,12 +45,16 @@ fn main() {
         if id.is_null() {
             continue;
         }
+        let held = later.take();
         match message["method"].as_str().unwrap_or_default() {
             "initialize" => result(&id, &welcome(&message["params"]["protocolVersion"])),
             "ping" => result(&id, &json!({})),
             "tools/list" => result(&id, &tools(&message["params"]["cursor"])),
-            "tools/call" => call(&id, &message["params"]),
+            "tools/call" => later = call(&id, &message["params"]),
             _ => error(&id, &json!({ "code": -32601, "message": "Method not found" })),
+        }
+        if let Some(answer) = held {
+            say(&answer);
         }
     }
 }
@@ -84,7 +89,8 @@ fn tools(cursor: &Value) -> Value {
     json!({ "tools": tools, "nextCursor": "more" })
 }
 
-fn call(id: &Value, params: &Value) {
+/// Answers a call, or returns the answer that is to be given after the next request.
+fn call(id: &Value, params: &Value) -> Option<String> {
     let fine = json!({ "content": [{ "type": "text", "text": "fine" }] });
     let answer = json!({ "jsonrpc": "2.0", "id": id, "result": fine });
     let invalid = |data: &Value| {
@@ -140,7 +146,7 @@ fn call(id: &Value, params: &Value) {
         }
         "standard-error" => {
             let _ = writeln!(io::stderr(), "warning: about to answer");
-            say(&answer.to_string());
+            return Some(answer.to_string());
         }
         "crash" => {
             let _ = writeln!(io::stderr(), "fatal: the database is gone");
@@ -175,6 +181,7 @@ fn call(id: &Value, params: &Value) {
         }
         _ => say(&answer.to_string()),
     }
+    None
 }
 
 fn result(id: &Value, result: &Value) {

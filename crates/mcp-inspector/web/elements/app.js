@@ -11,6 +11,7 @@ import { openRule } from './rule-dialog.js';
 import { openTab, tabList } from './tabs.js';
 
 /** @import { FilterChangeEvent, FrameAgainEvent, FrameSelectEvent, RuleOpenEvent } from './events.js' */
+/** @import { FileImportElement } from './file-import.js' */
 /** @import { FilterBarElement } from './filter-bar.js' */
 /** @import { FrameDetailElement } from './frame-detail.js' */
 /** @import { FrameListElement } from './frame-list.js' */
@@ -21,6 +22,9 @@ import { openTab, tabList } from './tabs.js';
 /** @import { SpeakViewElement } from './speak/speak-view.js' */
 
 const WORDS = { live: 'live', lost: 'plumb has stopped', paused: 'paused' };
+const TITLES = {
+  live: 'New frames appear as they pass', lost: 'Start plumb again to go on; what is here stays', paused: 'New frames are kept back until you resume',
+};
 /** The list is shown in these, and so is what is said about it. */
 const WITH_LIST = ['frames', 'speak'];
 
@@ -48,6 +52,7 @@ export class AppElement extends HTMLElement {
   #count = make('span', { class: 'count' });
   /** @type {SpeakViewElement | null} */
   #speak = null;
+  #import = /** @type {FileImportElement} */ (document.createElement('plumb-file-import'));
   #notice = make('p', { class: 'notice', role: 'status' });
   #tools = make('div', { class: 'tools', role: 'search' });
 
@@ -64,7 +69,7 @@ export class AppElement extends HTMLElement {
     this.#tools.replaceChildren(this.#filter, this.#rangeChip, this.#calls, this.#paused);
     this.replaceChildren(
       make('header', { class: 'top' }, make('h1', {}, make('img', { src: icon, alt: '' }), 'plumb', this.#target), this.#views,
-        make('span', { class: 'spring' }), this.#state, make('button', { class: 'link', title: 'Keys and filter (?)', click: openHelp }, 'Help')),
+        make('span', { class: 'spring' }), this.#state, this.#import, make('button', { class: 'link', title: 'Keys and filter (?)', click: openHelp }, 'Help')),
       this.#tools, this.#work, this.#notice);
     this.#list.frames = this.#frames;
     this.#frames.addEventListener('plumb-frames-change', () => this.#changed(), { signal });
@@ -96,12 +101,20 @@ export class AppElement extends HTMLElement {
     this.#frames.follow(signal);
     api.about().then(about => {
       this.#target.textContent = about.target;
+      this.#target.title = about.target;
       document.title = `${about.target} · plumb`;
+      if (about.imported) this.#showImported();
       if (about.canSpeak) this.#addSpeak(isNew || view === 'speak', !!about.demo);
     }, () => this.#connection('lost'));
   }
 
   disconnectedCallback() { this.#life?.abort(); }
+
+  /** This page is about a file that was brought to another one. */
+  #showImported() {
+    this.#import.isImported = true;
+    this.#target.after(make('a', { href: '../../', class: 'back' }, '← back to where it was opened'));
+  }
 
   #restore() {
     this.#place = place.read();
@@ -175,6 +188,7 @@ export class AppElement extends HTMLElement {
   /** @param {'live' | 'lost' | 'paused'} state */
   #connection(state) {
     this.#state.textContent = WORDS[state];
+    this.#state.title = TITLES[state];
     this.#state.dataset.state = state;
   }
 

@@ -6,7 +6,7 @@ import { draw } from '../model/svg.js';
 
 /** @import { Answered } from '../api' */
 
-const [WIDTH, HEIGHT, LEFT] = [640, 140, 60];
+const [WIDTH, HEIGHT, LEFT] = [460, 150, 56];
 const MOST_NAMED = 5;
 
 /** @param {Answered[]} answers @param {(number: number) => void} go */
@@ -37,7 +37,7 @@ export function latencyPlot(answers, go) {
 function slowestOf(answers, go) {
   const list = make('ol', { class: 'slowest' });
   for (const { number, method, took } of answers.toSorted((one, other) => other.took - one.took).slice(0, MOST_NAMED)) {
-    list.append(make('li', {}, make('button', { class: 'link', click: () => go(number) }, `#${number} ${method}`), ` ${duration(took)}`));
+    list.append(make('li', {}, make('button', { class: 'link', click: () => go(number) }, `#${number} ${method || 'answer'}`), ` ${duration(took)}`));
   }
   return list;
 }

@@ -61,13 +61,16 @@ export class OverviewStripElement extends HTMLElement {
 
   #draw() {
     const frames = this.#frames;
+    if (!frames) return;
+    const range = this.#range();
+    // Recordings need not have times.
+    this.hidden = frames.total > 0 && !range;
     const { clientWidth: width, clientHeight: height } = this;
-    if (!frames || !width) return;
+    if (!width) return;
     const ratio = devicePixelRatio || 1;
     this.#canvas.width = width * ratio;
     this.#canvas.height = height * ratio;
     const pen = this.#canvas.getContext('2d');
-    const range = this.#range();
     if (!pen || !range) return;
     pen.scale(ratio, ratio);
     const style = getComputedStyle(this);
@@ -106,10 +109,8 @@ export class OverviewStripElement extends HTMLElement {
     pen.font = `11px ${color('mono')}`;
     const { width } = pen.measureText(words);
     const right = this.clientWidth - 6;
-    pen.globalAlpha = 0.85;
     pen.fillStyle = color('page');
-    pen.fillRect(right - width - 4, 2, width + 8, 14);
-    pen.globalAlpha = 1;
+    pen.fillRect(right - width - 4, 1, width + 10, 16);
     pen.fillStyle = color('text-faint');
     pen.fillText(words, right - width, 13);
   }

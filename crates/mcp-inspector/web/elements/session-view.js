@@ -36,11 +36,12 @@ export class SessionViewElement extends HTMLElement {
     const card = (/** @type {(Node | string)[]} */ ...parts) => make('section', { class: 'card' }, ...parts);
     const wide = (/** @type {(Node | string)[]} */ ...parts) => make('section', { class: 'card wide' }, ...parts);
     this.replaceChildren(make('div', { class: 'cards' },
-      card(make('h2', {}, 'Session'), facts, saving(), ...this.#pending(view.pending, go)),
+      card(make('h2', {}, 'Session'), facts, saving(view.exchanges > 0), ...this.#pending(view.pending, go)),
       card(...this.#party('Client', view.client, go)), card(...this.#party('Server', view.server, go)),
       wide(...this.#tools(view.tools, go)),
-      card(make('h2', {}, 'How long answers took'), latencyPlot(view.latency, go)),
-      card(make('h2', {}, 'Last messages'), sequenceDiagram(view.recent, go))));
+      make('div', { class: 'card-row' },
+        card(make('h2', {}, 'How long answers took'), latencyPlot(view.latency, go)),
+        card(make('h2', {}, 'Last messages'), sequenceDiagram(view.recent, go)))));
   }
 
   /** @param {string} title @param {Party} party @param {(number: number) => void} go */
@@ -98,12 +99,17 @@ export class SessionViewElement extends HTMLElement {
   }
 }
 
-function saving() {
+/** @param {boolean} hasHttp */
+function saving(hasHttp) {
   const link = (/** @type {string} */ path, /** @type {string} */ file, /** @type {string} */ words) =>
     make('a', { href: path, download: file }, words);
   return make('p', { class: 'saving' },
-    link('api/recording', 'recording.jsonl', 'Save as a trace'), ' (secrets masked) · ',
-    link('api/recording?everything=true', 'recording-everything.jsonl', 'Save everything'), ' (with secrets)');
+    'Save with secrets masked: ', link('api/recording', 'recording.jsonl', 'recording'), ' · ',
+    link('api/report', 'plumb-report.html', 'HTML report'), hasHttp && ' · ', hasHttp && link('api/har', 'recording.har', 'HAR'),
+    make('br'),
+    'Save everything: ', link('api/recording?everything=true', 'recording-everything.jsonl', 'recording'), ' · ',
+    link('api/report?everything=true', 'plumb-report-everything.html', 'HTML report'),
+    hasHttp && ' · ', hasHttp && link('api/har?everything=true', 'recording-everything.har', 'HAR'));
 }
 
 /** The definition, which can be unfolded. @param {ToolView} tool */

@@ -24,9 +24,10 @@ export class ApiError extends Error {
 /**
  * @param {string} path
  * @param {RequestInit} [init]
+ * @param {string} [base] the page whose program is asked
  */
-export async function ask(path, init) {
-  const response = await fetch(`api/${path}`, init);
+export async function ask(path, init, base = '') {
+  const response = await fetch(`${base}api/${path}`, init);
   if (!response.ok) throw new ApiError((await response.text()) || response.statusText);
   return response;
 }

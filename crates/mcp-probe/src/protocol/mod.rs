@@ -55,6 +55,11 @@ pub(crate) fn discovery() -> Probe {
     probe("discover", "the server says what it offers", nothing)
 }
 
+/// What stands for comparing what it offers with a lock.
+pub(crate) fn locked() -> Probe {
+    probe("lock", "the server offers what was locked", nothing)
+}
+
 /// What stands for what is found when conversations that probes share are over.
 pub(crate) fn ending() -> Probe {
     probe("end", "the conversations end in order", nothing)

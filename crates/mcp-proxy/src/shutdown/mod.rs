@@ -21,6 +21,9 @@ pub enum Phase {
     Forced,
 }
 
+/// What whoever still waits is told then.
+pub(crate) const STOPPED: &str = "the proxy was told to stop before the server has answered";
+
 /// The phase of a proxy, for all who have to act on it. By default it never ends.
 #[derive(Debug, Clone, Default)]
 pub struct Drain(Option<watch::Receiver<Phase>>);

@@ -16,7 +16,11 @@ use super::{
     child::Child,
     relay::{End, Lanes},
 };
-use crate::{Observation, Tap, bridge::text::failure, shutdown::Phase};
+use crate::{
+    Observation, Tap,
+    bridge::text::failure,
+    shutdown::{Phase, STOPPED},
+};
 
 /// Decides how long the server lives.
 #[derive(Debug)]
@@ -138,8 +142,7 @@ impl<'s> Supervisor<'s> {
     fn fail_open_requests(&self) {
         self.lanes.silence_server();
         for id in self.settings.open.take() {
-            let reason = "the proxy was told to stop before the server has answered";
-            let answer = failure(Some(id), ErrorCode::InternalError, reason);
+            let answer = failure(Some(id), ErrorCode::InternalError, STOPPED);
             self.tap.observe(Observation::stdio(Side::Server, answer.clone()).by_proxy());
             self.lanes.answer_client(&answer);
         }

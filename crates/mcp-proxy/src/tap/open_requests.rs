@@ -11,7 +11,8 @@ use super::{Passage, Watcher};
 /// Beyond this, requests are not remembered.
 const MOST: usize = 10_000;
 
-/// The requests of a client that are not answered yet, as far as they were judged. Cheap to clone.
+/// The requests of a client that are not answered yet, as far as they were
+/// looked at. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct OpenRequests(Arc<Mutex<HashMap<JsonRpcId, usize>>>);
 
@@ -43,23 +44,29 @@ impl OpenRequests {
 
     fn note(&self, passage: &Passage<'_>) {
         let Some(observation) = passage.observation else { return };
-        let mut open = self.lock();
         for message in passage.messages {
-            let Some(id) = &message.id else { continue };
-            match (observation.from(), message.kind) {
-                (Side::Client, Some(MessageKind::Request)) if open.len() < MOST => {
-                    *open.entry(id.clone()).or_default() += 1;
-                }
-                (Side::Server, Some(MessageKind::Response)) => {
-                    if let Some(count) = open.get_mut(id) {
-                        *count -= 1;
-                        if *count == 0 {
-                            open.remove(id);
-                        }
+            if let Some(id) = &message.id {
+                self.pass(observation.from(), message.kind, id);
+            }
+        }
+    }
+
+    /// Takes a message with an id.
+    pub(crate) fn pass(&self, from: Side, kind: Option<MessageKind>, id: &JsonRpcId) {
+        let mut open = self.lock();
+        match (from, kind) {
+            (Side::Client, Some(MessageKind::Request)) if open.len() < MOST => {
+                *open.entry(id.clone()).or_default() += 1;
+            }
+            (Side::Server, Some(MessageKind::Response)) => {
+                if let Some(count) = open.get_mut(id) {
+                    *count -= 1;
+                    if *count == 0 {
+                        open.remove(id);
                     }
                 }
-                _ => {}
             }
+            _ => {}
         }
     }
 

@@ -133,6 +133,11 @@ impl Frames {
         self.broken
     }
 
+    /// Whether the next byte begins a message.
+    pub(super) fn is_between_messages(&self) -> bool {
+        self.head.is_empty() && self.frame.is_none() && self.message.is_none()
+    }
+
     /// Takes more bytes, and hands out what ends in them.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut item: impl FnMut(Item)) {
         while !(self.strict && self.broken.is_some()) {

@@ -9,6 +9,8 @@ use std::{
 use mcp_transport::Allowed;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
+use crate::shutdown::Drain;
+
 /// Whom WebSocket connections are opened for, and their limits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
@@ -28,6 +30,8 @@ pub struct SocketSettings {
     pub stall_timeout: Duration,
     /// How names of conversations begin in recordings. Default: `socket`.
     pub name: Arc<str>,
+    /// When to end. Default: never.
+    pub drain: Drain,
 }
 
 impl Default for SocketSettings {
@@ -40,6 +44,7 @@ impl Default for SocketSettings {
             open_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(60),
             name: "socket".into(),
+            drain: Drain::default(),
         }
     }
 }

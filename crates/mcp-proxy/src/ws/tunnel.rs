@@ -1,13 +1,27 @@
-use std::{io, sync::Arc, time::Duration};
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
 
 use mcp_core::{Refusal, RefusalReason, Side};
+use mcp_json::Limits;
+use mcp_jsonrpc::ErrorCode;
 use tokio::{
     io::{AsyncRead, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, ReadHalf, WriteHalf},
-    sync::Mutex,
+    sync::{Mutex, Notify},
 };
 
 use super::frames::{self, Frames, Item, Opcode};
-use crate::{Observation, Tap, Verdict, respond::Replacement};
+use crate::{
+    Observation, OpenRequests, Tap, Verdict,
+    bridge::{glance::Glance, text::failure},
+    respond::Replacement,
+    shutdown::{Drain, Phase, STOPPED},
+};
 
 /// Two WebSocket connections, after their handshake.
 ///
@@ -19,8 +33,20 @@ pub(super) struct Tunnel<C, S> {
     to_server: Mutex<WriteHalf<S>>,
     tap: Tap,
     name: Arc<str>,
-    max_message: usize,
-    stall_timeout: Duration,
+    limits: TunnelLimits,
+    open: OpenRequests,
+    /// An answer has passed.
+    answered: Notify,
+    /// For each side, by `Side as usize`: whether it has got a part of a message and not the rest,
+    /// so that nothing else can be told to it.
+    is_cut: [AtomicBool; 2],
+}
+
+/// How long messages may be, and how long everything may take.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TunnelLimits {
+    pub(super) max_message: usize,
+    pub(super) stall_timeout: Duration,
 }
 
 /// How a direction has ended.
@@ -37,17 +63,26 @@ where
     S: AsyncRead + AsyncWrite + Send + Unpin,
 {
     /// Passes everything between `client` and `server` until both have ended, or `stop` completes.
+    /// If the proxy is draining then, the client may still get its answers.
     pub(super) async fn run(
         (client, server): (C, S),
-        tap: Tap,
-        name: Arc<str>,
-        (max_message, stall_timeout): (usize, Duration),
+        (tap, name): (Tap, Arc<str>),
+        limits: TunnelLimits,
         stop: impl Future<Output = ()>,
+        drain: &Drain,
     ) {
         let (from_client, to_client) = tokio::io::split(client);
         let (from_server, to_server) = tokio::io::split(server);
-        let (to_client, to_server) = (Mutex::new(to_client), Mutex::new(to_server));
-        let tunnel = Tunnel { to_client, to_server, tap, name, max_message, stall_timeout };
+        let tunnel = Tunnel {
+            to_client: Mutex::new(to_client),
+            to_server: Mutex::new(to_server),
+            tap,
+            name,
+            limits,
+            open: OpenRequests::new(),
+            answered: Notify::new(),
+            is_cut: Default::default(),
+        };
         let passed = async {
             let client = tunnel.pass_all(Side::Client, from_client);
             let server = tunnel.pass_all(Side::Server, from_server);
@@ -58,18 +93,50 @@ where
             };
             // What is on its way may still arrive; a connection of which half is broken is over.
             if first.is_ok() {
-                let _ = tokio::time::timeout(stall_timeout, rest).await;
+                let _ = tokio::time::timeout(limits.stall_timeout, rest).await;
+            }
+        };
+        let stopped = async {
+            stop.await;
+            if drain.phase() == Phase::Draining {
+                tokio::select! {
+                    () = tunnel.all_answered() => {}
+                    () = drain.reached(Phase::Stopping) => {}
+                }
             }
         };
         tokio::select! {
             () = passed => {}
-            () = stop => tunnel.say_goodbye(GOING_AWAY, "the proxy is stopping").await,
+            () = stopped => {
+                let _ = tokio::time::timeout(GOODBYE, tunnel.fail_open_requests()).await;
+                tunnel.say_goodbye(GOING_AWAY, "the proxy is stopping").await;
+            }
+        }
+    }
+
+    async fn all_answered(&self) {
+        while !self.open.is_empty() {
+            self.answered.notified().await;
+        }
+    }
+
+    /// Tells the client what it will not get an answer to.
+    async fn fail_open_requests(&self) {
+        for id in self.open.take() {
+            if self.is_cut(Side::Client) {
+                return;
+            }
+            let answer = failure(Some(id), ErrorCode::InternalError, STOPPED);
+            self.tap.observe(self.seen(Side::Server, answer.clone()).by_proxy());
+            if self.send(Side::Client, Opcode::TEXT, &answer).await.is_err() {
+                return;
+            }
         }
     }
 
     async fn pass_all<R: AsyncRead>(&self, from: Side, mut input: ReadHalf<R>) -> Ended {
         let enforces = Side::BOTH.into_iter().any(|side| self.tap.enforces_on(side));
-        let frames = Frames::new(self.max_message, from == Side::Client);
+        let frames = Frames::new(self.limits.max_message, from == Side::Client);
         let mut frames = if enforces { frames.strict() } else { frames };
         let mut buffer = vec![0; BUFFER];
         let mut items = Vec::new();
@@ -79,12 +146,17 @@ where
                 return self.end(from.other()).await;
             }
             let bytes = buffer.get(..count).unwrap_or_default();
+            frames.push(bytes, |item| items.push(item));
             if !enforces {
+                // The other side may answer while the rest of the bytes still waits to be written.
+                for item in &items {
+                    self.follow(from, item);
+                }
                 self.write(from.other(), bytes).await?;
-                frames.push(bytes, |item| self.observe(from, item));
+                self.set_cut(from.other(), !frames.is_between_messages());
+                items.drain(..).for_each(|item| self.observe(from, item));
                 continue;
             }
-            frames.push(bytes, |item| items.push(item));
             for item in items.drain(..) {
                 self.pass(from, item).await?;
             }
@@ -104,6 +176,25 @@ where
             Item::Message { text, .. } => self.tap.observe(self.seen(from, text)),
             Item::TooLong { length } => self.tap.observe(self.seen(from, "").skipping(length)),
             Item::Control { .. } => {}
+        }
+    }
+
+    /// Keeps in mind what the client waits for.
+    fn follow(&self, from: Side, item: &Item) {
+        let Item::Message { text, .. } = item else { return };
+        self.follow_text(from, text);
+    }
+
+    fn follow_text(&self, from: Side, text: &[u8]) {
+        let limits = Limits { max_bytes: self.limits.max_message, ..Limits::default() };
+        let Some(glance) = Glance::at(text, limits) else { return };
+        for message in &glance.messages {
+            if let Some(located) = &message.id {
+                self.open.pass(from, message.kind, &located.id);
+            }
+        }
+        if from == Side::Server {
+            self.answered.notify_one();
         }
     }
 
@@ -129,6 +220,7 @@ where
             }
         };
         if verdict.passes() {
+            self.follow_text(from, &text);
             return self.send(from.other(), opcode, &text).await;
         }
         let Replacement { to_sender, to_receiver, .. } = Replacement::of(&text, &verdict);
@@ -141,16 +233,29 @@ where
         }
         if let Some(rest) = to_receiver {
             self.tap.observe(self.seen(from, rest.clone()).replacing(verdict.line));
+            self.follow_text(from, &rest);
             self.send(from.other(), Opcode::TEXT, &rest).await?;
         }
         Ok(())
     }
 
     async fn send(&self, to: Side, opcode: Opcode, payload: &[u8]) -> io::Result<()> {
-        self.write(to, &frames::encode(opcode, payload, to == Side::Server)).await
+        self.write(to, &frames::encode(opcode, payload, to == Side::Server)).await?;
+        self.set_cut(to, false);
+        Ok(())
     }
 
+    fn is_cut(&self, to: Side) -> bool {
+        self.is_cut[to as usize].load(Ordering::Relaxed)
+    }
+
+    fn set_cut(&self, to: Side, is_cut: bool) {
+        self.is_cut[to as usize].store(is_cut, Ordering::Relaxed);
+    }
+
+    /// Writes; until [`Tunnel::set_cut`] says otherwise, a part of a message.
     async fn write(&self, to: Side, bytes: &[u8]) -> io::Result<()> {
+        self.set_cut(to, true);
         self.within(async {
             match to {
                 Side::Client => write(&mut *self.to_client.lock().await, bytes).await,
@@ -172,7 +277,7 @@ where
     }
 
     async fn within(&self, work: impl Future<Output = io::Result<()>>) -> io::Result<()> {
-        tokio::time::timeout(self.stall_timeout, work)
+        tokio::time::timeout(self.limits.stall_timeout, work)
             .await
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
@@ -182,7 +287,9 @@ where
         for to in Side::BOTH {
             let frame = frames::close(code, reason, to == Side::Server);
             let goodbye = async {
-                self.write(to, &frame).await?;
+                if !self.is_cut(to) {
+                    self.write(to, &frame).await?;
+                }
                 self.end(to).await
             };
             let _ = tokio::time::timeout(GOODBYE, goodbye).await;

@@ -16,7 +16,7 @@ use tower_service::Service;
 
 use super::{
     places::{Place, Places, SocketSettings},
-    tunnel::Tunnel,
+    tunnel::{Tunnel, TunnelLimits},
 };
 use crate::{
     Tap,
@@ -116,8 +116,10 @@ impl Inner {
             return;
         };
         let name = Arc::clone(&place.name);
-        let limits = (self.settings.max_message, self.settings.stall_timeout);
-        Tunnel::run(streams, self.tap.clone(), name, limits, place.should_end()).await;
+        let SocketSettings { max_message, stall_timeout, ref drain, .. } = self.settings;
+        let limits = TunnelLimits { max_message, stall_timeout };
+        let lane = (self.tap.clone(), name);
+        Tunnel::run(streams, lane, limits, place.should_end(), drain).await;
     }
 }
 

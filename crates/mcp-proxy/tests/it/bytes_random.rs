@@ -23,22 +23,22 @@ use tokio::{
 use crate::support::{Proxy, Recording};
 
 /// A small generator, so that every run sends the same.
-struct Random(u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         self.0
     }
 
-    fn below(&mut self, limit: usize) -> usize {
+    pub(crate) fn below(&mut self, limit: usize) -> usize {
         usize::try_from(self.next() % limit as u64).unwrap()
     }
 
     /// Bytes of any kind, with those that mean something to framings among them.
-    fn bytes(&mut self, length: usize) -> Vec<u8> {
+    pub(crate) fn bytes(&mut self, length: usize) -> Vec<u8> {
         const SPECIAL: &[u8] = b"\r\n\0\xff\xc3:,{}[]\" data0\x80\x81\x88\xfe";
         (0..length)
             .map(|_| match self.below(2) {
@@ -49,7 +49,7 @@ impl Random {
     }
 
     /// A valid message with odd spelling.
-    fn message(&mut self, index: usize) -> String {
+    pub(crate) fn message(&mut self, index: usize) -> String {
         const PIECES: [&str; 8] =
             ["\\u00e4", "ä", "\\ud800", "\u{2028}", " ", "\\/", "\\n", "\u{10ffff}"];
         let text: String = (0..self.below(40)).map(|_| PIECES[self.below(8)]).collect();
@@ -178,25 +178,25 @@ async fn whatever_is_sent_after_a_web_socket_handshake() {
     proxy.stop().await.assert_same();
 }
 
-async fn say(socket: &WsTransport, text: &str) {
+pub(crate) async fn say(socket: &WsTransport, text: &str) {
     let (bytes, role) = (text.to_owned().into(), OutboundRole::Notification);
     socket.send(Outbound { bytes, role, ticket: None, headers: None, parsed: None }).await.unwrap();
 }
 
-async fn hear(socket: &WsTransport) -> String {
+pub(crate) async fn hear(socket: &WsTransport) -> String {
     match socket.receive().await.unwrap() {
         Some(Inbound::Message { bytes, .. }) => String::from_utf8(bytes.to_vec()).unwrap(),
         other => panic!("{other:?}"),
     }
 }
 
-async fn ws_server() -> (WsListener, String) {
+pub(crate) async fn ws_server() -> (WsListener, String) {
     let listener = WsListener::bind("127.0.0.1:0", WsServerSettings::default()).await.unwrap();
     let url = format!("ws://{}/", listener.local_addr());
     (listener, url)
 }
 
-async fn open(address: SocketAddr) -> WsTransport {
+pub(crate) async fn open(address: SocketAddr) -> WsTransport {
     ws::connect(&format!("ws://{address}/"), &WsClientSettings::default()).await.unwrap()
 }
 
@@ -254,7 +254,7 @@ async fn messages_from_a_web_socket_to_standard_streams_and_back() {
 }
 
 /// The result of request `index`, with a spelling of its own.
-fn result(random: &mut Random, index: usize) -> String {
+pub(crate) fn result(random: &mut Random, index: usize) -> String {
     random.message(index).replace(r#""method":"a/b""#, r#""result" :{}"#)
 }
 

@@ -6,6 +6,8 @@ mod access;
 mod backlog;
 mod bytes;
 #[cfg(unix)]
+mod bytes_bridged;
+#[cfg(unix)]
 mod bytes_random;
 #[cfg(unix)]
 mod children;

@@ -28,6 +28,22 @@ pub(crate) enum Format {
     Github,
 }
 
+/// How `test` reports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub(crate) enum TestFormat {
+    // A line for each check as it runs, and faults in full.
+    #[default]
+    Human,
+    // One finding per line.
+    Json,
+    // SARIF 2.1.0, for code scanning.
+    Sarif,
+    // XML, for test reports: every check.
+    Junit,
+    // Annotations of a workflow run.
+    Github,
+}
+
 /// How a proxy reports.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ReportFormat {

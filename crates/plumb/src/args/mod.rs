@@ -3,10 +3,12 @@
 mod choices;
 mod examples;
 mod inspect;
+mod lock;
 mod mock;
 mod proxy;
 mod recordings;
 mod replay;
+mod server;
 mod test;
 mod upstream;
 mod values;
@@ -19,12 +21,14 @@ use mcp_rules::{Layer, Setting};
 
 pub(crate) use self::choices::{
     Color, Enforced, FailOn, Format, LogFormat, LogLevel, MaxFindings, ReportFormat,
-    RevisionChoice, RulesFormat, SchemaFormat,
+    RevisionChoice, RulesFormat, SchemaFormat, TestFormat,
 };
 pub(crate) use self::inspect::InspectArgs;
+pub(crate) use self::lock::{LOCK_FILE, LockArgs};
 pub(crate) use self::mock::MockArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 pub(crate) use self::replay::ReplayArgs;
+pub(crate) use self::server::ServerArgs;
 pub(crate) use self::test::TestArgs;
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,
@@ -57,6 +61,9 @@ pub(crate) enum Command {
     /// Test a server: ask it everything, and show what it gets wrong
     #[command(after_help = test::TEST)]
     Test(Box<TestArgs>),
+    /// Pin what a server offers in a file, or compare with it
+    #[command(after_help = lock::LOCK)]
+    Lock(Box<LockArgs>),
     /// Pass traffic between a client and a server, and show what is wrong with it
     #[command(after_help = examples::PROXY)]
     Proxy(Box<ProxyArgs>),

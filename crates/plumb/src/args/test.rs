@@ -1,27 +1,14 @@
-use std::{ffi::OsString, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args as ClapArgs;
 use mcp_probe::{Phase, Seed};
 
-use super::{FailOn, Format, JudgingArgs, OUTPUT, values::fail_on};
+use super::{FailOn, JudgingArgs, OUTPUT, ServerArgs, TestFormat, values::fail_on};
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestArgs {
-    /// The server to test, at a URL with http, https, ws or wss
-    #[arg(value_name = "URL", required_unless_present = "command", conflicts_with = "command")]
-    pub(crate) url: Option<String>,
-    /// The server to start instead, with its arguments; without a shell
-    #[arg(value_name = "COMMAND", last = true)]
-    pub(crate) command: Vec<OsString>,
-    /// Set a variable in the environment of the server; may be repeated
-    #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
-    pub(crate) environment: Vec<(OsString, OsString)>,
-    /// Start the server in this directory
-    #[arg(long, value_name = "DIR")]
-    pub(crate) cwd: Option<PathBuf>,
-    /// Send this header with every request to a URL; may be repeated
-    #[arg(long = "header", value_name = "NAME: VALUE", value_parser = header)]
-    pub(crate) headers: Vec<(http::HeaderName, http::HeaderValue)>,
+    #[command(flatten)]
+    pub(crate) server: ServerArgs,
     /// Run this phase only; may be repeated
     #[arg(long = "phase", value_name = "PHASE", value_parser = phase, help_heading = WHAT)]
     pub(crate) phases: Vec<Phase>,
@@ -49,20 +36,24 @@ pub(crate) struct TestArgs {
     /// Ask the server what it offers, and show what would be sent to it
     #[arg(long, help_heading = SAFETY)]
     pub(crate) dry_run: bool,
-    /// Calls of tools, prompts and resources at most
-    #[arg(long, value_name = "N", default_value_t = 2_000, help_heading = SAFETY)]
-    pub(crate) max_calls: u64,
-    /// Seconds for everything together; what is left then is skipped
-    #[arg(long, value_name = "SECONDS", default_value = "300", value_parser = seconds, help_heading = SAFETY)]
-    pub(crate) time_limit: Duration,
-    /// Seconds that the server may take for an answer
-    #[arg(long, value_name = "SECONDS", default_value = "5", value_parser = seconds, help_heading = SAFETY)]
-    pub(crate) timeout: Duration,
+    /// Calls of tools, prompts and resources at most [default: 2000]
+    #[arg(long, value_name = "N", help_heading = SAFETY)]
+    pub(crate) max_calls: Option<u64>,
+    /// Seconds for everything together; what is left then is skipped [default: 300]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = SAFETY)]
+    pub(crate) time_limit: Option<Duration>,
+    /// Seconds that the server may take for an answer [default: 5]
+    #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = SAFETY)]
+    pub(crate) timeout: Option<Duration>,
+    /// Compare what the server offers with what `plumb lock` has written [default: plumb.lock]
+    #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = WHAT)]
+    #[expect(clippy::option_option, reason = "the way of clap to say that the value is optional")]
+    pub(crate) locked: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
     /// Output format: for people, one finding per line, code scanning, test reports, workflow runs
     #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
-    pub(crate) format: Format,
+    pub(crate) format: TestFormat,
     /// The lowest severity that makes the exit code 1 [default: error]
     #[arg(long, value_name = "SEVERITY", value_parser = fail_on(), help_heading = OUTPUT)]
     pub(crate) fail_on: Option<FailOn>,
@@ -84,24 +75,12 @@ fn phase(text: &str) -> Result<Phase, String> {
     text.parse()
 }
 
-fn seconds(text: &str) -> Result<Duration, String> {
+pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     let seconds: f64 = text.parse().map_err(|_| format!("`{text}` is not a number"))?;
     Duration::try_from_secs_f64(seconds)
         .ok()
         .filter(|duration| !duration.is_zero() && seconds < 1e6)
         .ok_or_else(|| "it must be more than 0 and less than a million".to_owned())
-}
-
-fn variable(text: &str) -> Result<(OsString, OsString), String> {
-    let (name, value) = text.split_once('=').ok_or("write it as NAME=VALUE")?;
-    Ok((name.into(), value.into()))
-}
-
-fn header(text: &str) -> Result<(http::HeaderName, http::HeaderValue), String> {
-    let (name, value) = text.split_once(':').ok_or("write it as `Name: value`")?;
-    let name = name.trim().parse().map_err(|_| "this is not the name of a header")?;
-    let value = value.trim().parse().map_err(|_| "this is not the value of a header")?;
-    Ok((name, value))
 }
 
 pub(super) const TEST: &str = "\
@@ -110,6 +89,8 @@ Examples:
   plumb test http://127.0.0.1:3000/mcp            a server at a URL
   plumb test --only requests --seed 7 -- ./server these probes again
   plumb test --allow-writes --record out -- ./server
+  plumb test files                                the server of this name in plumb.toml
+  plumb test                                      all servers in plumb.toml
 
 Starts the server, finds out which revisions it speaks and what it offers, and asks it what clients
 ask and what none should. Only tools that say of themselves that they only read are called, unless

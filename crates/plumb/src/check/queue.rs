@@ -7,6 +7,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
 };
 
+use mcp_recording::har::{self, HarError, HarTrace};
 use mcp_rules::{Engine, Finding, Observer, Origin};
 
 use super::{
@@ -17,7 +18,6 @@ use super::{
     turns::Turns,
     worker::Following,
 };
-use crate::har::{self, HarError, HarTrace};
 
 /// A capture may be as large as this many messages: it is kept as a whole.
 const CAPTURE: usize = 8;

@@ -8,11 +8,12 @@ use std::{
     time::Duration,
 };
 
+use mcp_recording::{Audience, LineStream, Tail, TailError};
+
 use super::notes::Notes;
 use crate::{
     failure::Failure,
-    line_stream::LineStream,
-    tail::{Audience, Growing, Growth, Tail, TailError},
+    tail::{Growing, Growth},
     text::shown_path,
 };
 

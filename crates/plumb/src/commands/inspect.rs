@@ -1,8 +1,9 @@
-use std::{ffi::OsString, io, path::PathBuf, sync::Arc, thread};
+use std::{ffi::OsString, path::PathBuf, sync::Arc, thread};
 
 use mcp_inspector::{Log, LogLimits, Speaker, Target};
 use mcp_proxy::{Access, bridge::remote::Remote};
-use mcp_rules::{Engine, Finding, Origin};
+use mcp_recording::Tail;
+use mcp_rules::{Engine, Origin};
 
 use super::{Outcome, following::follow_forever, notes::Notes, page::Page};
 use crate::{
@@ -11,7 +12,6 @@ use crate::{
     failure::Failure,
     plan::{JudgingPlan, Verbosity},
     style::Palette,
-    tail::{Audience, Shown, Tail},
     text::shown_path,
 };
 
@@ -23,17 +23,17 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
     let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
-    let engine = Engine::new(schemas, plan.settings);
+    let engine = Arc::new(Engine::new(schemas, plan.settings));
     let trace = match What::of(target, command, engine.settings().limits.message_bytes)? {
         What::Server(server) => {
             let log = Log::new(LogLimits::default());
             let page = Page::bind(&listen, insecure)?;
             let name = server.shown.clone();
-            let speaker = Speaker::new(log.clone(), Arc::new(engine), vec![server])
+            let speaker = Speaker::new(log.clone(), Arc::clone(&engine), vec![server])
                 .with_revision(plan.forced_revision);
             page.announce(!no_browser)?;
             return page
-                .serve_speaking(log, name, &speaker)
+                .serve_speaking(log, name, engine, &speaker)
                 .map(|()| Outcome::Clean)
                 .map_err(|reason| Failure::new(reason).hint("name a program after `--`").into());
         }
@@ -47,14 +47,15 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
     let page = Page::bind(&listen, insecure)?;
     page.announce(!no_browser)?;
     let (served, target) = (log.clone(), shown_path(&trace));
+    let judging = Arc::clone(&engine);
     let reading = thread::spawn(move || {
         follow_forever(&notes, trace, || {
             log.begin_anew();
-            Tail::new(&engine, origin, Logged(log.clone()))
+            Tail::new(&engine, origin, log.clone())
         })
         .map(|never| match never {})
     });
-    page.serve(served, target, || reading.is_finished());
+    page.serve(served, target, judging, || reading.is_finished());
     if reading.is_finished() {
         return reading.join().unwrap_or(Ok(Outcome::Clean));
     }
@@ -93,26 +94,4 @@ impl What {
 fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["http", "https", "ws", "wss"].contains(&&*scheme))
-}
-
-/// Puts the lines of a recording into a log.
-struct Logged(Log);
-
-impl Audience for Logged {
-    fn line(&mut self, number: u64, shown: Shown<'_>) -> io::Result<()> {
-        match shown.line {
-            Some(line) => {
-                let messages = shown.followed.map(|followed| line.identities(followed));
-                self.0.append(number, line, &messages.unwrap_or_default(), |_| {});
-            }
-            None => self.0.append_too_long(number),
-        }
-        self.0.add_findings(shown.findings);
-        Ok(())
-    }
-
-    fn end(&mut self, findings: Vec<Finding>) -> io::Result<()> {
-        self.0.add_findings(findings);
-        Ok(())
-    }
 }

@@ -10,6 +10,7 @@ use mcp_proxy::{
     mock::{Playback, Script, ScriptBuilder, converse, http_service},
     shutdown,
 };
+use mcp_recording::{LineStream, MAX_LINE, Piece};
 use mcp_rules::{Limits, LineReader};
 use mcp_transport::{
     Allowed, LineSettings,
@@ -21,7 +22,6 @@ use super::{Outcome, listen::is_local};
 use crate::{
     args::MockArgs,
     failure::Failure,
-    line_stream::{LineStream, MAX_LINE, Piece},
     text::{counted, shown_path},
 };
 

@@ -10,6 +10,7 @@ use std::{
 
 use mcp_inspector::{Access, Log, Service, Speaker, new_token};
 use mcp_proxy::shutdown;
+use mcp_rules::Engine;
 use mcp_transport::Allowed;
 use tokio::{net::TcpListener, runtime::Runtime};
 
@@ -60,9 +61,15 @@ impl Page {
     }
 
     /// Serves until there is a signal, or `is_over`.
-    pub(super) fn serve(self, log: Log, target: String, is_over: impl Fn() -> bool) {
+    pub(super) fn serve(
+        self,
+        log: Log,
+        target: String,
+        engine: Arc<Engine>,
+        is_over: impl Fn() -> bool,
+    ) {
         let Page { runtime, listener, access, .. } = self;
-        let service = Service::new(log, access, target);
+        let service = Service::new(log, access, target).with_engine(engine);
         runtime.block_on(async {
             let over = async {
                 while !is_over() {
@@ -84,10 +91,12 @@ impl Page {
         self,
         log: Log,
         target: String,
+        engine: Arc<Engine>,
         speaker: &Speaker,
     ) -> Result<(), String> {
         let Page { runtime, listener, access, .. } = self;
-        let service = Service::new(log, access, target).with_speaker(speaker.clone());
+        let service =
+            Service::new(log, access, target).with_engine(engine).with_speaker(speaker.clone());
         let failure = runtime.block_on(async {
             speaker.begin();
             let failed = async {
@@ -111,10 +120,10 @@ impl Page {
     }
 
     /// Serves beside other work, until the process ends.
-    pub(super) fn serve_aside(self, log: Log, target: String) {
+    pub(super) fn serve_aside(self, log: Log, target: String, engine: Arc<Engine>) {
         thread::spawn(move || {
             let Page { runtime, listener, access, .. } = self;
-            let service = Service::new(log, access, target);
+            let service = Service::new(log, access, target).with_engine(engine);
             runtime.block_on(service.serve(listener, std::future::pending()));
         });
     }

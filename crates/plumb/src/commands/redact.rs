@@ -5,17 +5,11 @@ use std::{
     path::Path,
 };
 
+use mcp_recording::{LineStream, MAX_LINE, Piece, har};
 use mcp_rules::redact::Redactor;
 
 use super::Outcome;
-use crate::{
-    args::RedactArgs,
-    failure::Failure,
-    har,
-    line_stream::{LineStream, MAX_LINE, Piece},
-    replacement::Replacement,
-    text::shown_path,
-};
+use crate::{args::RedactArgs, failure::Failure, replacement::Replacement, text::shown_path};
 
 /// Masks the secrets in a recording.
 pub(crate) fn redact(args: RedactArgs) -> anyhow::Result<Outcome> {

@@ -4,6 +4,7 @@ use std::{
     process, thread,
 };
 
+use mcp_recording::{LineStream, Tail};
 use mcp_rules::{Engine, Origin};
 
 use super::{
@@ -15,11 +16,10 @@ use crate::{
     args::{Color, TailArgs},
     config::Config,
     failure::Failure,
-    line_stream::LineStream,
     live::LiveView,
     plan::{JudgingPlan, Verbosity},
     style::{Palette, stdout_width},
-    tail::{Growing, Printed, Tail},
+    tail::{Growing, Printed},
     text::shown_path,
 };
 

@@ -46,6 +46,23 @@
 //! [[proxy.upstream]]
 //! prefix = "/git"
 //! command = ["git-server", "--stdio"]
+//!
+//! [test]                         # for `plumb test` and `plumb lock`: how to test all servers
+//! allow_writes = true
+//! time_limit = 60                # seconds
+//! skip_tools = ["wipe"]
+//!
+//! [test.arguments]               # for tools that need real ones
+//! search = [{ query = "rust", limit = 3 }]
+//!
+//! [test.servers.files]           # `plumb test files`; all of the above may be said here too
+//! command = ["files-server", "--stdio"]
+//! env = { LOG = "debug" }
+//! lock = "files.lock"            # relative to this file, as `cwd` and `baseline` are
+//!
+//! [test.servers.remote]
+//! url = "https://example.com/mcp"
+//! header_env = { Authorization = "REMOTE_TOKEN" }  # from the environment
 //! ```
 //!
 //! Anything not understood is an error, and anything without effect is a warning: a setting that
@@ -55,6 +72,7 @@ mod fault;
 mod profiles;
 mod proxy;
 mod reader;
+mod test;
 
 use std::{
     fs, io,
@@ -66,6 +84,7 @@ use mcp_rules::Limits;
 pub(crate) use fault::ConfigError;
 pub(crate) use profiles::{Profiles, ResolvedProfile};
 pub(crate) use proxy::{ProxyConfig, UpstreamConfig};
+pub(crate) use test::{ServerConfig, TestConfig, TestOptions};
 
 use crate::{
     args::{FailOn, Format, JudgingArgs, MaxFindings, RevisionChoice},
@@ -97,6 +116,7 @@ pub(crate) struct Config {
     pub(crate) limits: Limits,
     pub(crate) profiles: Profiles,
     pub(crate) proxy: ProxyConfig,
+    pub(crate) test: TestConfig,
 }
 
 /// Why a configuration could not be read.
@@ -117,7 +137,12 @@ pub(crate) enum LoadError {
 impl Config {
     /// Reads the file that the arguments ask for.
     pub(crate) fn chosen(args: &JudgingArgs) -> Result<Config, LoadError> {
-        match (&args.config, args.no_config) {
+        Config::from_choice(args.config.as_deref(), args.no_config)
+    }
+
+    /// Reads the file at `path`, or looks for one, unless there is to be none.
+    pub(crate) fn from_choice(path: Option<&Path>, none: bool) -> Result<Config, LoadError> {
+        match (path, none) {
             (Some(path), _) => Config::load(path),
             (None, true) => Ok(Config::default()),
             (None, false) => Config::find(),

@@ -14,7 +14,7 @@ use super::{
     Config,
     fault::Fault,
     profiles::{Profiles, UserProfile},
-    proxy,
+    proxy, test,
 };
 use crate::{
     args::{FailOn, Format, MaxFindings, RevisionChoice},
@@ -37,7 +37,7 @@ pub(super) fn read(text: &str) -> Result<Config, Faults> {
     if faults.is_empty() { Ok(config) } else { Err(faults) }
 }
 
-const ROOT_KEYS: [&str; 14] = [
+const ROOT_KEYS: [&str; 15] = [
     "allowed_origins",
     "baseline",
     "fail_on",
@@ -52,6 +52,7 @@ const ROOT_KEYS: [&str; 14] = [
     "rules",
     "schema",
     "schema_required",
+    "test",
 ];
 
 fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
@@ -71,6 +72,7 @@ fn root(table: &DeTable<'_>, faults: &mut Faults) -> Config {
             "allowed_origins" => config.allowed_origins = origins(value, faults),
             "rules" => config.levels = levels(value, faults, setting),
             "proxy" => config.proxy = proxy::read(value, faults),
+            "test" => config.test = test::read(value, faults),
             "limits" => config.limits = limits(value, faults),
             "profiles" => config.profiles = profiles(value, faults),
             unknown => faults.push(unknown_key(unknown, key.span(), &ROOT_KEYS)),
@@ -256,7 +258,7 @@ pub(super) fn strings(value: &Value<'_>) -> Result<Vec<String>, Fault> {
     }
 }
 
-fn boolean(value: &Value<'_>) -> Result<bool, Fault> {
+pub(super) fn boolean(value: &Value<'_>) -> Result<bool, Fault> {
     value.get_ref().as_bool().ok_or_else(|| wrong_type(value, "true or false"))
 }
 
@@ -264,7 +266,7 @@ pub(super) fn table<'v, 'i>(value: &'v Value<'i>) -> Result<&'v DeTable<'i>, Fau
     value.get_ref().as_table().ok_or_else(|| wrong_type(value, "a table"))
 }
 
-fn count(value: &Value<'_>, least: u64) -> Result<u64, Fault> {
+pub(super) fn count(value: &Value<'_>, least: u64) -> Result<u64, Fault> {
     let integer = value.get_ref().as_integer().ok_or_else(|| wrong_type(value, "an integer"))?;
     match u64::from_str_radix(integer.as_str(), integer.radix()) {
         Ok(count) if count >= least => Ok(count),

@@ -207,7 +207,7 @@ fn profiles_must_be_new_and_acyclic() {
 fn every_fault_is_reported_in_order() {
     check_faults(
         "zz = 1\nrevision = 7\n",
-        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, proxy, revision, rules, schema, schema_required)\nplumb.toml:2:12: expected a string, found integer",
+        "plumb.toml:1:1: unknown key `zz` (use one of: allowed_origins, baseline, fail_on, format, from_start, limits, max_findings, profile, profiles, proxy, revision, rules, schema, schema_required, test)\nplumb.toml:2:12: expected a string, found integer",
     );
 }
 
@@ -276,4 +276,53 @@ fn the_nearest_file_upwards_is_found() {
 fn a_missing_file_is_named() {
     let error = Config::load(Path::new("no/such/plumb.toml")).unwrap_err();
     assert!(error.to_string().contains("no/such/plumb.toml"), "{error}");
+}
+
+#[test]
+fn servers_to_test_are_read() {
+    let config = read(
+        r#"
+[test]
+allow_writes = true
+allow_destructive = false
+tools = "a"
+skip_tools = ["b"]
+skip = ["ids"]
+time_limit = 60
+timeout = 0.5
+max_calls = 7
+baseline = "known.json"
+lock = "all.lock"
+arguments = { search = [{ query = "x", n = 3, f = 0.5, deep = [{ t = true }] }], one = { a = 1 } }
+
+[test.servers.files]
+command = "npx"
+args = ["files", "."]
+env = { LOG = "debug" }
+cwd = "fixtures"
+lock = "files.lock"
+arguments = { one = { a = 2 } }
+
+[test.servers.remote]
+url = "https://example.com/mcp"
+headers = { X-Team = "tools" }
+header_env = { Authorization = "TOKEN" }
+"#,
+    )
+    .unwrap();
+    let test = config.test;
+    let files = &test.servers["files"];
+    assert_eq!(files.command, ["npx", "files", "."]);
+    assert_eq!(files.environment["LOG"], "debug");
+    let options = files.options.clone().or(&test.options);
+    assert_eq!(options.lock.as_deref(), Some(Path::new("files.lock")));
+    assert_eq!(options.baseline.as_deref(), Some(Path::new("known.json")));
+    assert_eq!(options.timeout, Some(std::time::Duration::from_millis(500)));
+    assert_eq!((options.max_calls, options.allow_writes), (Some(7), Some(true)));
+    assert_eq!(options.arguments["one"], [serde_json::json!({ "a": 2 })]);
+    let search = serde_json::json!({ "query": "x", "n": 3, "f": 0.5, "deep": [{ "t": true }] });
+    assert_eq!(options.arguments["search"], [search]);
+    let remote = &test.servers["remote"];
+    assert_eq!(remote.url, "https://example.com/mcp");
+    assert_eq!((remote.headers.len(), remote.header_env[0].1.as_str()), (1, "TOKEN"));
 }

@@ -11,10 +11,10 @@ use mcp_core::Side;
 use mcp_json::{Limits, Node};
 use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_proxy::Conversations;
+use mcp_recording::{LineStream, MAX_LINE, Piece};
 use mcp_rules::{LineReader, ReadLine};
 
 use super::{digest::Digester, headers, terms::Scope};
-use crate::line_stream::{LineStream, MAX_LINE, Piece};
 
 /// Messages beyond this many are too many to be kept.
 pub(super) const MAX_ENTRIES: usize = 1_000_000;

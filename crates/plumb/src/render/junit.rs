@@ -103,7 +103,7 @@ fn case(located: &Located, fail_on: FailOn, out: &mut String) {
     let _ = writeln!(out, "    </testcase>");
 }
 
-fn details(file: &str, finding: &Finding) -> String {
+pub(crate) fn details(file: &str, finding: &Finding) -> String {
     let mut out = format!("{}: {}", finding.severity, finding.message);
     if let Some(line) = finding.line {
         let _ = write!(out, "\n{file}:{line}");
@@ -133,7 +133,7 @@ fn details(file: &str, finding: &Finding) -> String {
 }
 
 /// Text between tags.
-fn content(text: &str) -> String {
+pub(crate) fn content(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
@@ -153,7 +153,7 @@ fn content(text: &str) -> String {
 }
 
 /// Text between double quotes.
-fn attribute(text: &str) -> String {
+pub(crate) fn attribute(text: &str) -> String {
     content(text).replace('"', "&quot;").replace('\n', "&#10;").replace('\t', "&#9;")
 }
 

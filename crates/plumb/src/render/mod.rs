@@ -4,7 +4,7 @@
 mod github;
 mod human;
 mod json;
-mod junit;
+pub(crate) mod junit;
 mod reason;
 mod sarif;
 mod tally;
@@ -18,7 +18,7 @@ use mcp_rules::RuleMeta;
 
 pub(crate) use self::tally::known;
 use crate::{
-    args::{Color, FailOn, Format},
+    args::{Color, Format, TestFormat},
     plan::{Plan, Verbosity},
     report::{Located, Renderer},
     style::{self, Palette},
@@ -44,15 +44,14 @@ pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
     }
 }
 
-/// The renderer of a format for programs, on standard output; `None` for people.
-pub(crate) fn for_programs(format: Format, fail_on: FailOn) -> Option<Box<dyn Renderer + Send>> {
+/// The renderer of findings one by one for programs, on standard output.
+pub(crate) fn for_programs(format: TestFormat) -> Option<Box<dyn Renderer + Send>> {
     let stdout = io::stdout();
     match format {
-        Format::Human => None,
-        Format::Json => Some(Box::new(json::Json::new(stdout))),
-        Format::Sarif => Some(Box::new(sarif::Sarif::new(stdout))),
-        Format::Junit => Some(Box::new(junit::Junit::new(stdout, fail_on))),
-        Format::Github => Some(Box::new(github::Github::new(stdout))),
+        TestFormat::Json => Some(Box::new(json::Json::new(stdout))),
+        TestFormat::Sarif => Some(Box::new(sarif::Sarif::new(stdout))),
+        TestFormat::Github => Some(Box::new(github::Github::new(stdout))),
+        TestFormat::Human | TestFormat::Junit => None,
     }
 }
 

@@ -9,13 +9,13 @@ use mcp_proxy::{
     Conversations,
     replay::{Cue, Player, ReplayError},
 };
+use mcp_recording::{LineStream, MAX_LINE, Piece};
 use mcp_rules::{Engine, LineReader, Observer, Origin};
 
 pub(crate) use self::{
     findings::{FindingTally, Shift},
     report::{HumanReplay, JsonReplay, ReplayReport},
 };
-use crate::line_stream::{LineStream, MAX_LINE, Piece};
 
 /// Why a recording could not be sent.
 #[derive(Debug, thiserror::Error)]

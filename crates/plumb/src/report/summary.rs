@@ -53,6 +53,24 @@ impl Summary {
         }
     }
 
+    /// Adds the totals of another run.
+    pub(crate) fn merge(&mut self, other: Summary) {
+        self.messages += other.messages;
+        self.files += other.files;
+        self.bytes += other.bytes;
+        self.errors += other.errors;
+        self.warnings += other.warnings;
+        self.dropped += other.dropped;
+        self.known += other.known;
+        self.unreadable += other.unreadable;
+        self.unjudged += other.unjudged;
+        for (key, counts) in other.by_rule {
+            let own = self.by_rule.entry(key).or_default();
+            own.errors += counts.errors;
+            own.warnings += counts.warnings;
+        }
+    }
+
     /// The number of findings, of any severity.
     pub(crate) fn findings(&self) -> u64 {
         self.errors + self.warnings

@@ -53,6 +53,16 @@ fn inspect() {
 }
 
 #[test]
+fn test() {
+    insta::assert_snapshot!(help(&["test", "--help"]));
+}
+
+#[test]
+fn lock() {
+    insta::assert_snapshot!(help(&["lock", "--help"]));
+}
+
+#[test]
 fn tail() {
     insta::assert_snapshot!(help(&["tail", "--help"]));
 }

@@ -11,12 +11,16 @@ mod commands;
 mod compat;
 mod config;
 mod diff;
+#[cfg(unix)]
+mod drain_web_socket;
 mod har;
 mod help;
 mod hostile;
 mod jobs;
 #[cfg(unix)]
 mod kills;
+#[cfg(unix)]
+mod lock;
 mod mock;
 #[cfg(unix)]
 mod proxy;
@@ -37,7 +41,11 @@ mod replicas;
 mod tail;
 mod test_command;
 #[cfg(unix)]
+mod test_servers;
+#[cfg(unix)]
 mod upstreams;
+#[cfg(unix)]
+mod web_socket;
 mod wrap;
 
 use std::{

@@ -11,15 +11,15 @@ use serde_json::Value;
 
 use crate::{Place, proxy::answering};
 
-const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+pub(crate) const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
 const AGREED: &str = r#"{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"s","version":"1"}}}"#;
-const PING: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
-const PONG: &str = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
+pub(crate) const PING: &str = r#"{"jsonrpc":"2.0","id":2,"method":"ping"}"#;
+pub(crate) const PONG: &str = r#"{"jsonrpc":"2.0","id":2,"result":{}}"#;
 /// Breaks `params-invalid`.
 const BAD: &str = r#"{"jsonrpc":"2.0","id":5,"method":"tools/list","params":{"cursor":null}}"#;
 
 /// A proxy that runs, with all of its streams.
-struct Running {
+pub(crate) struct Running {
     child: Child,
     stdin: ChildStdin,
     answers: Lines<BufReader<ChildStdout>>,
@@ -27,7 +27,7 @@ struct Running {
 }
 
 impl Running {
-    fn start(place: &Place, args: &[&str]) -> Running {
+    pub(crate) fn start(place: &Place, args: &[&str]) -> Running {
         let args = [&["proxy"], args].concat();
         let mut child = place.command(&args).stdin(Stdio::piped()).spawn().unwrap();
         Running {
@@ -38,21 +38,21 @@ impl Running {
         }
     }
 
-    fn say(&mut self, line: &str) {
+    pub(crate) fn say(&mut self, line: &str) {
         writeln!(self.stdin, "{line}").unwrap();
     }
 
-    fn hear(&mut self) -> String {
+    pub(crate) fn hear(&mut self) -> String {
         self.answers.next().unwrap().unwrap()
     }
 
-    fn signal(&self, name: &str) {
+    pub(crate) fn signal(&self, name: &str) {
         let id = self.child.id().to_string();
         assert!(Command::new("kill").args([name, &id]).status().unwrap().success());
     }
 
     /// The next line on standard error with `text` in it.
-    fn told(&mut self, text: &str) -> String {
+    pub(crate) fn told(&mut self, text: &str) -> String {
         let mut all = String::new();
         loop {
             let mut line = String::new();
@@ -65,21 +65,21 @@ impl Running {
     }
 
     /// The address after the next `plumb: … http://`.
-    fn address(&mut self) -> String {
+    pub(crate) fn address(&mut self) -> String {
         let line = self.told("http://");
         let (_, address) = line.split_once("http://").unwrap();
         address.trim().trim_end_matches("/metrics").to_owned()
     }
 
     /// The exit code, and the rest of what is said.
-    fn end(mut self) -> (Option<i32>, String) {
+    pub(crate) fn end(mut self) -> (Option<i32>, String) {
         let mut said = String::new();
         self.errors.read_to_string(&mut said).unwrap();
         (self.child.wait().unwrap().code(), said)
     }
 }
 
-fn connect(address: &str, method: &str, body: &str, headers: &str) -> TcpStream {
+pub(crate) fn connect(address: &str, method: &str, body: &str, headers: &str) -> TcpStream {
     let mut stream = TcpStream::connect(address).unwrap();
     let length = body.len();
     write!(
@@ -92,7 +92,7 @@ fn connect(address: &str, method: &str, body: &str, headers: &str) -> TcpStream 
     stream
 }
 
-fn read(mut stream: TcpStream) -> String {
+pub(crate) fn read(mut stream: TcpStream) -> String {
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
     answer
@@ -255,7 +255,7 @@ fn a_second_signal_ends_at_once() {
 }
 
 /// A stdio server that answers `initialize`, and `ping` when the file `go` exists.
-const PATIENT: &str = r#"
+pub(crate) const PATIENT: &str = r#"
     while read -r line; do
         case "$line" in
             *'"initialize"'*) echo '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}' ;;
@@ -286,7 +286,7 @@ fn with_waiting_request(
     (proxy, admin, waiting)
 }
 
-fn ready(admin: &str) -> String {
+pub(crate) fn ready(admin: &str) -> String {
     shown(admin, "/readyz")
 }
 

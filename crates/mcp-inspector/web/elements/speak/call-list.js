@@ -23,7 +23,7 @@ export class CallListElement extends HTMLElement {
   #alert = make('p', { class: 'error', role: 'alert' });
 
   connectedCallback() {
-    this.replaceChildren(make('h3', { class: 'visually-hidden' }, 'Calls'), this.#list, this.#alert);
+    this.replaceChildren(make('h2', { class: 'visually-hidden' }, 'Calls'), this.#list, this.#alert);
     const life = new AbortController();
     this.#life = life;
     const timer = setInterval(() => this.#tick(), TICK);

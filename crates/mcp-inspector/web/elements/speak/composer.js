@@ -2,7 +2,7 @@
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';
-import { memberOf, pretty, withMember } from '../../model/json-text.js';
+import { compact, memberOf, pretty, withMember } from '../../model/json-text.js';
 import * as kept from '../../model/kept.js';
 import * as speak from '../../model/speak-api.js';
 import { expand } from '../../model/uri-template.js';
@@ -99,7 +99,7 @@ export class ComposerElement extends HTMLElement {
     try {
       const sent = this.#replayed !== null ? await speak.replay(this.#replayed, this.#raw.value)
         : this.#isRaw ? await speak.raw(this.#raw.value)
-          : await speak.request(this.#methodName, this.#params.value.trim() || undefined);
+          : await speak.request(this.#methodName, compact(this.#params.value.trim()) || undefined);
       this.dispatchEvent(new MessageSentEvent(sent));
       if (sent.warning) this.#fault.textContent = sent.warning;
     } catch (error) {
@@ -239,6 +239,11 @@ export class ComposerElement extends HTMLElement {
     this.#compose.hidden = !this.#isRaw || isRawOnly;
     await new Promise(wake => setTimeout(wake, PAUSE));
     if (signal.aborted) return;
+    if (this.speak?.state.status !== 'connected') {
+      this.#judged([]);
+      this.#says.replaceChildren(make('p', { class: 'quiet' }, 'Not checked: connect first.'));
+      return;
+    }
     try {
       const text = this.#raw.value;
       const typed = this.#isRaw ? memberOf(text, 'method') : undefined;
@@ -249,7 +254,7 @@ export class ComposerElement extends HTMLElement {
         return;
       }
       const composed = await speak.compose(typed === undefined ? this.#methodName : stringOf(typed),
-        (this.#isRaw ? memberOf(text, 'params') : this.#params.value.trim()) || undefined, signal);
+        (this.#isRaw ? memberOf(text, 'params') : compact(this.#params.value.trim())) || undefined, signal);
       if (signal.aborted) return;
       if (!this.#isRaw) this.#raw.value = composed.text;
       this.#judged(composed.findings);

@@ -11,7 +11,7 @@ export class ConnectBarElement extends HTMLElement {
   /** @type {Speak | null} */
   #speak = null;
   #server = make('select', { 'aria-label': 'server' });
-  #revision = make('select', { 'aria-label': 'revision' });
+  #revision = make('select', { 'aria-label': 'revision', title: 'negotiated: by initialize; newest: asks with server/discover first' });
   #connect = make('button', { class: 'main', click: () => this.connect() }, 'Connect');
   #disconnect = make('button', { click: () => this.#act(speak.disconnect()) }, 'Disconnect');
   #status = make('span', { class: 'state', role: 'status' });
@@ -55,7 +55,7 @@ export class ConnectBarElement extends HTMLElement {
     if (!this.#speak) return;
     const { state } = this.#speak;
     fill(this.#server, state.servers.map(({ name, target }) => [name, target && target !== name ? `${name}: ${target}` : name]), this.#chosen || state.server);
-    fill(this.#revision, [['', 'newest'], ...state.revisions.map(revision => /** @type {[string, string]} */ ([revision, revision]))], this.#revision.value);
+    fill(this.#revision, [['', 'negotiated'], ['best', 'newest'], ...state.revisions.map(revision => /** @type {[string, string]} */ ([revision, revision]))], this.#revision.value);
     if (this.#serverBox) this.#serverBox.hidden = state.servers.length < 2;
     const isOpen = state.status === 'connected' || state.status === 'connecting';
     this.#connect.textContent = isOpen || state.status === 'ended' ? 'Reconnect' : 'Connect';

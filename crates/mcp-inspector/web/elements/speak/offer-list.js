@@ -63,7 +63,7 @@ export class OfferListElement extends HTMLElement {
       const list = make('ul');
       for (const operation of found.slice(0, MOST)) list.append(make('li', {}, this.#entry(operation)));
       if (found.length > MOST) list.append(make('li', { class: 'quiet' }, `${found.length - MOST} more: search for them`));
-      return make('section', {}, make('h3', {}, `${title} `, title !== 'Other' && make('span', { class: 'quiet' }, String(all.length))), list);
+      return make('section', {}, make('h2', {}, `${title} `, title !== 'Other' && make('span', { class: 'quiet' }, String(all.length))), list);
     });
     const problems = offer.problems.map(words => make('p', { class: 'warning' }, `▲ ${words}`));
     this.#lists.replaceChildren(...problems, ...sections.filter(section => section !== null));

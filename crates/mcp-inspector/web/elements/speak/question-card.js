@@ -19,6 +19,7 @@ const TITLES = /** @type {Record<string, string>} */ ({
   'elicitation/create': 'The server asks you something',
   'roots/list': 'The server asks for your roots',
 });
+const MOST_ROWS = 10;
 const REFUSAL = '{"code":-1,"message":"User rejected the request"}';
 
 export class QuestionCardElement extends HTMLElement {
@@ -48,6 +49,7 @@ export class QuestionCardElement extends HTMLElement {
       this.#form.replaceChildren(this.#field.element);
     }
     this.#result.value = pretty(suggestion);
+    this.#result.rows = Math.min(MOST_ROWS, this.#result.value.split('\n').length + 1);
     this.#error.value = REFUSAL;
     if (this.#field) this.#typed();
     const cards = findings.map(finding => {
@@ -66,7 +68,8 @@ export class QuestionCardElement extends HTMLElement {
         frame !== undefined && make('button', { class: 'link', click: () => this.dispatchEvent(new FrameSelectEvent(frame)) }, `frame #${frame}`)),
       ...cards, words || '',
       make('div', { class: 'columns' },
-        make('div', {}, this.#field ? this.#form : '', make('details', { open: !this.#field }, make('summary', {}, 'What the server sent'), tree)),
+        make('div', {}, this.#field ? this.#form : '', root?.members?.length === 0 ? make('p', { class: 'quiet' }, 'It sent no params.')
+          : make('details', { open: !this.#field }, make('summary', {}, 'What the server sent'), tree)),
         make('div', {}, make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'Result as JSON'), this.#result),
           make('details', {}, make('summary', {}, 'Answer with an error instead'), this.#error, button('Send error', () => this.#refuse())))),
       this.#alert, make('div', { class: 'buttons' }, ...buttons));

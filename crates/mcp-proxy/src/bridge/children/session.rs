@@ -19,11 +19,8 @@ use crate::{
         waiting::{Exchange, Waiting},
     },
     respond::Replacement,
-    shutdown::{Drain, Phase},
+    shutdown::{Drain, Phase, STOPPED},
 };
-
-/// What whoever waits is told in the end.
-pub(super) const STOPPED: &str = "the proxy was told to stop before the server has answered";
 
 /// How many requests of a server may wait for a stream of the client; further messages wait.
 const MAX_HELD: usize = 64;

@@ -21,7 +21,7 @@ use tokio::{
 use super::{
     Launcher,
     callers::{Addressed, Callers, Delivery, Numbered},
-    session::{STOPPED, cancelled},
+    session::cancelled,
 };
 use crate::{
     bridge::{
@@ -31,7 +31,7 @@ use crate::{
         text::{failure, one_line, refusal},
     },
     respond::Replacement,
-    shutdown::{Drain, Phase},
+    shutdown::{Drain, Phase, STOPPED},
 };
 
 /// How many messages a caller may leave unread before it is given up.

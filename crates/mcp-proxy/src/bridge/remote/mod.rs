@@ -23,7 +23,7 @@ use self::{console::ClientLine, link::Link};
 use super::lane::{Lane, Wire};
 use crate::{
     Tap,
-    shutdown::{Drain, Phase},
+    shutdown::{Drain, Phase, STOPPED},
     stdio::streams,
 };
 
@@ -53,7 +53,6 @@ impl Dialogue {
     }
 }
 
-const STOPPED: &str = "the proxy was told to stop before the server has answered";
 /// How long whoever waits may take to be told, if everything has to end at once.
 const FORCED_WAIT: Duration = Duration::from_millis(100);
 

@@ -6,7 +6,10 @@ use mcp_transport::ws::{WsCloseReason, WsTransport};
 use tokio::sync::mpsc;
 
 use super::{Remote, RemoteSettings, console::ClientLine, link::Link};
-use crate::{bridge::lane::Lane, shutdown::Phase};
+use crate::{
+    bridge::lane::Lane,
+    shutdown::{Phase, STOPPED},
+};
 
 /// How many messages may wait for the client.
 const QUEUE: usize = 16;
@@ -68,7 +71,7 @@ pub(crate) async fn run_socket(
         () = listen => ("the client has left", WsCloseReason::Normal),
         () = speak => ("the client has left", WsCloseReason::Normal),
         () = link.ended() => ("the server has ended", WsCloseReason::InternalError),
-        () = stopped => ("the proxy was told to stop", WsCloseReason::GoingAway),
+        () = stopped => (STOPPED, WsCloseReason::GoingAway),
     };
     let told = async {
         while let Some(bytes) = texts.recv().await {

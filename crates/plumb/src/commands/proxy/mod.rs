@@ -80,7 +80,7 @@ fn run(
     let report = Report::new(palette, verbosity, style_of(args));
     let sharing = Sharing::of(args, &servers)?;
     let admin = Admin::start(args.admin.as_deref(), &names, args.log_format)?;
-    let ui = Ui::start(args, &servers)?;
+    let ui = Ui::start(args, &servers, &engine)?;
     let spans = Spans::start(args.otlp.as_deref(), admin.spans())?;
     let open = OpenRequests::new();
     let limits = &fixed.limits;

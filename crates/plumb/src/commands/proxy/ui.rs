@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use mcp_inspector::{Log, LogLimits};
 use mcp_proxy::Watcher;
-use mcp_rules::Limits;
+use mcp_rules::{Engine, Limits};
 
 use super::servers::{Server, Target};
 use crate::{args::ProxyArgs, commands::page::Page};
@@ -10,13 +12,17 @@ pub(super) struct Ui(Option<Log>);
 
 impl Ui {
     /// Begins to serve the page, if there is an address. Ends with the process.
-    pub(super) fn start(args: &ProxyArgs, servers: &[Server]) -> anyhow::Result<Ui> {
+    pub(super) fn start(
+        args: &ProxyArgs,
+        servers: &[Server],
+        engine: &Arc<Engine>,
+    ) -> anyhow::Result<Ui> {
         let Some(address) = &args.ui else { return Ok(Ui(None)) };
         let page = Page::bind(address, args.insecure)?;
         let log = Log::new(LogLimits::default());
         page.announce(false)?;
         let targets: Vec<String> = servers.iter().map(shown).collect();
-        page.serve_aside(log.clone(), targets.join(", "));
+        page.serve_aside(log.clone(), targets.join(", "), Arc::clone(engine));
         Ok(Ui(Some(log)))
     }
 

@@ -51,6 +51,13 @@ impl Human {
         }
     }
 
+    /// Names the server that comes next.
+    pub(super) fn title(&mut self, name: &str) {
+        let Palette { bold, accent, .. } = self.palette;
+        let name = visible_lines(name).replace('\n', " ");
+        self.print(&format!("\n{accent}━━{accent:#} {bold}{name}{bold:#} {accent}━━{accent:#}"));
+    }
+
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Discovered(found) => self.discovered(found),

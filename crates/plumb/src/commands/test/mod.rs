@@ -1,55 +1,179 @@
-//! Tests a server actively.
+//! Tests servers actively.
 
 mod human;
+mod junit;
 mod located;
 mod recordings;
 mod repeat;
+mod tested;
 
-use std::sync::Arc;
+use std::{
+    io::{self, Write as _},
+    sync::Arc,
+};
 
-use mcp_probe::{Event, Launch, Limits, Report, Run, RunError, Safety, Settings, Target};
+use mcp_core::Revision;
+use mcp_probe::{Event, Limits, Report, Run, Safety, Settings};
 use mcp_proxy::shutdown;
 use mcp_rules::{Engine, Severity};
 
-use self::{human::Human, located::Locator, repeat::Repeat};
-use super::{Outcome, notes::Notes};
+use self::{human::Human, repeat::Repeat, tested::Tested};
+use super::{
+    Outcome, lock,
+    notes::Notes,
+    server::{self, ChosenServer},
+};
 use crate::{
-    args::{Color, FailOn, Format, TestArgs},
+    args::{Color, FailOn, TestArgs, TestFormat},
     baseline::Baseline,
     config::Config,
-    failure::Failure,
+    failure,
     plan::{JudgingPlan, Verbosity},
     render,
     report::Summary,
     style::Palette,
-    text::{counted, shown_path, visible_lines},
+    text::{counted, shown_path},
 };
 
 /// How a shell shows that a program was interrupted.
 const INTERRUPTED: u8 = 130;
 
-/// Tests a server.
+/// Tests one server, or all that plumb.toml names.
 pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     let config = Config::chosen(&args.judging)?;
     let plan = JudgingPlan::new(&args.judging, &config)?;
     let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
+    let servers = server::chosen(&args.server, &config)?;
     let mut baseline = match (&args.baseline, &args.write_baseline) {
         (Some(path), _) => Some(Baseline::load(path)?),
         (None, Some(path)) => Some(Baseline::recording(path)?),
         (None, None) => None,
     };
-    let recordings = args.record.as_deref().map(recordings::Directory::create).transpose()?;
+    let fail_on = args.fail_on.or(config.fail_on).unwrap_or_default();
+    let bench = Bench {
+        args,
+        message_bytes: plan.settings.limits.message_bytes,
+        revision: plan.forced_revision,
+        engine: Arc::new(Engine::new(schemas, plan.settings)),
+        palette: Palette::of_stdout(color),
+    };
+    let is_one = servers.len() == 1;
+    let (mut summary, mut tested, mut fails) = (Summary::default(), Vec::new(), false);
+    let mut is_incomplete = false;
+    for server in servers {
+        let name = server.name.clone();
+        match bench.test(server, baseline.as_mut(), &mut summary) {
+            Ok(Some(done)) => tested.push(done),
+            Ok(None) => return Ok(Outcome::Exit(INTERRUPTED)),
+            Err(error) if is_one => return Err(error),
+            Err(error) => {
+                // The others are tested all the same.
+                is_incomplete = true;
+                let error = error.context(format!("`{}` was not tested", name.unwrap_or_default()));
+                let text = failure::describe(&error, &Palette::of_stderr(color));
+                io::stderr().write_all(text.as_bytes())?;
+            }
+        }
+        fails = summary.fails(fail_on);
+    }
+    report(&tested, &summary, args.format, fail_on)?;
+    if is_incomplete {
+        return Ok(Outcome::Exit(2));
+    }
+    if let Some(baseline) = baseline.filter(Baseline::is_to_be_written) {
+        let count = counted(baseline.write()?, "finding");
+        notes.note(&format!("wrote {count} to the baseline {}", shown_path(baseline.path())));
+        return Ok(Outcome::Clean);
+    }
+    Ok(if fails { Outcome::Findings } else { Outcome::Clean })
+}
 
-    let mut settings = settings(args, plan.settings.limits.message_bytes);
-    settings.revisions.extend(plan.forced_revision);
-    let engine = Arc::new(Engine::new(schemas, plan.settings));
-    let run = Run::new(target(args)?, engine, settings);
-    let repeat = Repeat::new(args);
-    let palette = Palette::of_stdout(color);
-    let mut human = (args.format == Format::Human).then(|| Human::new(palette, repeat));
+/// What the tests of all servers have in common.
+struct Bench<'a> {
+    args: &'a TestArgs,
+    engine: Arc<Engine>,
+    /// The only one to test at.
+    revision: Option<Revision>,
+    message_bytes: usize,
+    palette: Palette,
+}
 
+impl Bench<'_> {
+    /// Tests one server; `None` if the user has interrupted it.
+    fn test(
+        &self,
+        server: ChosenServer,
+        shared: Option<&mut Baseline>,
+        summary: &mut Summary,
+    ) -> anyhow::Result<Option<Tested>> {
+        let mut own = match (&server.options.baseline, &shared) {
+            (Some(path), None) => Some(Baseline::load(path)?),
+            _ => None,
+        };
+        let directory = match (&self.args.record, &server.name) {
+            (Some(path), Some(name)) => Some(path.join(recordings::file_name(name))),
+            (path, _) => path.clone(),
+        };
+        let directory = directory.as_deref().map(recordings::Directory::create).transpose()?;
+        let settings = self.settings(&server)?;
+        let repeat = Repeat::new(self.args, &server);
+        let is_human = self.args.format == TestFormat::Human;
+        let mut human = is_human.then(|| Human::new(self.palette, repeat.clone()));
+        if let Some((human, name)) = human.as_mut().zip(server.name.as_ref()) {
+            human.title(name);
+        }
+        let run = Run::new(server.target, Arc::clone(&self.engine), settings);
+        let Some(report) = conduct(run, human.as_mut())? else { return Ok(None) };
+        if let Some(directory) = &directory {
+            directory.keep(&report)?;
+        }
+        let baseline = shared.or(own.as_mut());
+        let mut counts = Summary::default();
+        let tested = Tested::new(server.name, report, repeat, baseline, &mut counts);
+        if let Some(human) = &mut human {
+            human.finish(&tested.report, &counts, directory.as_ref());
+        }
+        summary.merge(counts);
+        Ok(Some(tested))
+    }
+
+    fn settings(&self, server: &ChosenServer) -> anyhow::Result<Settings> {
+        let (args, options) = (self.args, &server.options);
+        let mut limits = Limits { message_bytes: self.message_bytes, ..Limits::default() };
+        limits.time = args.time_limit.or(options.time_limit).unwrap_or(limits.time);
+        limits.answer = args.timeout.or(options.timeout).unwrap_or(limits.answer);
+        limits.calls = args.max_calls.or(options.max_calls).unwrap_or(limits.calls);
+        let lock = match &args.locked {
+            Some(Some(path)) => Some(lock::read(path)?),
+            Some(None) => Some(lock::read(&server.lock)?),
+            None => options.lock.as_deref().map(lock::read).transpose()?,
+        };
+        let joined = |typed: &[String], of_file: &[String]| [typed, of_file].concat();
+        Ok(Settings {
+            seed: args.seed,
+            limits,
+            safety: Safety {
+                allow_writes: args.allow_writes || options.allow_writes == Some(true),
+                allow_destructive: args.allow_destructive
+                    || options.allow_destructive == Some(true),
+                tools: joined(&args.tools, &options.tools),
+                skipped: joined(&args.skipped_tools, &options.skip_tools),
+            },
+            phases: args.phases.clone(),
+            only: args.only.clone(),
+            skip: joined(&args.skip, &options.skip),
+            revisions: self.revision.into_iter().collect(),
+            dry_run: args.dry_run,
+            arguments: options.arguments.clone(),
+            lock: lock.map(Arc::new),
+        })
+    }
+}
+
+/// Runs a test; `None` if the user has interrupted it.
+fn conduct(run: Run, mut human: Option<&mut Human>) -> anyhow::Result<Option<Report>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let report = runtime.block_on(async {
         let mut reporter = |event: &Event<'_>| {
@@ -64,49 +188,24 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     });
     // What is still running must not keep us.
     runtime.shutdown_timeout(std::time::Duration::from_millis(500));
-    let report = match report {
-        None => return Ok(Outcome::Exit(INTERRUPTED)),
-        Some(report) => report.map_err(|error| untestable(&error))?,
-    };
-    if let Some(directory) = &recordings {
-        directory.keep(&report)?;
-    }
-
-    let fail_on = args.fail_on.unwrap_or_default();
-    let summary = summarise(&report, baseline.as_mut(), args.format, fail_on)?;
-    if let Some(human) = &mut human {
-        human.finish(&report, &summary, recordings.as_ref());
-    }
-    if let Some(baseline) = baseline.filter(Baseline::is_to_be_written) {
-        let count = counted(baseline.write()?, "finding");
-        notes.note(&format!("wrote {count} to the baseline {}", shown_path(baseline.path())));
-        return Ok(Outcome::Clean);
-    }
-    Ok(if summary.fails(fail_on) { Outcome::Findings } else { Outcome::Clean })
+    report.transpose().map_err(|error| server::untestable(&error))
 }
 
-/// Counts what was found, and shows it unless that was done while it was found.
-fn summarise(
-    report: &Report,
-    mut baseline: Option<&mut Baseline>,
-    format: Format,
+/// Shows what was found, unless that was done while it was found.
+fn report(
+    tested: &[Tested],
+    summary: &Summary,
+    format: TestFormat,
     fail_on: FailOn,
-) -> anyhow::Result<Summary> {
-    let mut renderer = render::for_programs(format, fail_on);
-    let mut summary = Summary { files: report.recordings.len() as u64, ..Summary::default() };
-    summary.messages = report.recordings.iter().map(|recording| recording.len() as u64).sum();
-    for result in &report.results {
-        let locator = Locator::new(&result.name, result.revision);
-        if let Some(baseline) = &mut baseline {
-            baseline.enter(Some(locator.file().as_ref()));
-        }
-        for failure in &result.failures {
-            if baseline.as_mut().is_some_and(|known| known.knows(&failure.finding)) {
-                summary.known += 1;
-                continue;
-            }
-            summary.add(&failure.finding);
-            if let Some(renderer) = &mut renderer {
+) -> anyhow::Result<()> {
+    if format == TestFormat::Junit {
+        junit::write(&mut io::stdout().lock(), tested, fail_on)?;
+    }
+    let Some(mut renderer) = render::for_programs(format) else { return Ok(()) };
+    for server in tested {
+        for (result, failures) in server.results() {
+            let locator = server.locator(result);
+            for (failure, _) in failures.filter(|(_, is_known)| !is_known) {
                 let mut located = locator.locate(failure);
                 if !renderer.wants_exact_text() {
                     located.make_visible();
@@ -114,74 +213,9 @@ fn summarise(
                 renderer.finding(&located)?;
             }
         }
-        if let Some(baseline) = &mut baseline {
-            baseline.leave();
-        }
     }
-    if let Some(renderer) = &mut renderer {
-        renderer.finish(&summary)?;
-    }
-    Ok(summary)
-}
-
-fn target(args: &TestArgs) -> anyhow::Result<Target> {
-    if let Some(url) = &args.url {
-        let headers = args.headers.iter().cloned().collect();
-        return Target::url(url, headers).map_err(|error| {
-            Failure::new("the server has no usable URL")
-                .because(error)
-                .hint("write it like http://127.0.0.1:3000/mcp, or start a program after `--`")
-                .into()
-        });
-    }
-    let (program, arguments) = args.command.split_first().ok_or_else(|| {
-        Failure::new("no server to test").hint("name its URL, or a program after `--`")
-    })?;
-    Ok(Target::Command(Launch {
-        program: program.clone(),
-        arguments: arguments.to_vec(),
-        environment: args.environment.clone(),
-        directory: args.cwd.clone(),
-    }))
-}
-
-fn settings(args: &TestArgs, message_bytes: usize) -> Settings {
-    let limits = Limits {
-        time: args.time_limit,
-        answer: args.timeout,
-        calls: args.max_calls,
-        message_bytes,
-        ..Limits::default()
-    };
-    Settings {
-        seed: args.seed,
-        limits,
-        safety: Safety {
-            allow_writes: args.allow_writes,
-            allow_destructive: args.allow_destructive,
-            tools: args.tools.clone(),
-            skipped: args.skipped_tools.clone(),
-        },
-        phases: args.phases.clone(),
-        only: args.only.clone(),
-        skip: args.skip.clone(),
-        revisions: Vec::new(),
-        dry_run: args.dry_run,
-        arguments: std::collections::BTreeMap::new(),
-    }
-}
-
-fn untestable(error: &RunError) -> anyhow::Error {
-    let (RunError::Unreachable { stderr, .. } | RunError::NoRevision { stderr, .. }) = error else {
-        return Failure::new(error.to_string()).into();
-    };
-    let failure = Failure::new(error.to_string());
-    let said: Vec<&str> = stderr.trim_end().lines().rev().take(5).collect();
-    if said.is_empty() {
-        return failure.hint("name it after `--` as you would start it, or by its URL").into();
-    }
-    let said: Vec<&str> = said.into_iter().rev().collect();
-    failure.hint(format!("it said: {}", visible_lines(&said.join("\n")))).into()
+    renderer.finish(summary)?;
+    Ok(())
 }
 
 /// What a severity is called in a report.

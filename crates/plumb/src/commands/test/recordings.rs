@@ -42,6 +42,11 @@ impl Directory {
     }
 }
 
+/// A name as that of a file.
+pub(super) fn file_name(name: &str) -> String {
+    name.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c), "-")
+}
+
 fn unwritable(path: &Path, error: std::io::Error) -> Failure {
     Failure::new(format!("could not record to {}", shown_path(path)))
         .because(error)

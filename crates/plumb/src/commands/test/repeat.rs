@@ -3,8 +3,10 @@
 use std::ffi::OsStr;
 
 use mcp_core::Revision;
+use mcp_probe::Target;
+use mcp_rules::{Setting, redact::names_secret};
 
-use crate::args::TestArgs;
+use crate::{args::TestArgs, commands::server::ChosenServer};
 
 /// The command line of a test, to be repeated with one probe.
 #[derive(Debug, Clone)]
@@ -17,28 +19,69 @@ pub(super) struct Repeat {
 }
 
 impl Repeat {
-    pub(super) fn new(args: &TestArgs) -> Repeat {
+    /// Everything that was typed and matters for one probe. Secrets are left out.
+    pub(super) fn new(args: &TestArgs, server: &ChosenServer) -> Repeat {
         let mut options = vec![format!("--seed {}", args.seed)];
-        for (name, value) in &args.environment {
-            options.push(format!("--env {}", quoted_os(name, value)));
+        let mut option =
+            |name: &str, value: &str| options.push(format!("{name} {}", quoted(value)));
+        for (name, value) in &args.server.environment {
+            option("--env", &assignment(name, value));
         }
-        options
-            .extend(args.cwd.iter().map(|cwd| format!("--cwd {}", quoted(&cwd.to_string_lossy()))));
-        if args.allow_destructive {
-            options.push("--allow-destructive".to_owned());
-        } else if args.allow_writes {
-            options.push("--allow-writes".to_owned());
+        for (name, _) in &args.server.headers {
+            option("--header", &format!("{name}: …"));
         }
-        options.extend(args.tools.iter().map(|tool| format!("--tool {}", quoted(tool))));
-        let words: Vec<String> =
-            args.command.iter().map(|word| quoted(&word.to_string_lossy())).collect();
-        let command = (!words.is_empty()).then(|| words.join(" "));
-        let target = match (&command, &args.url) {
-            (Some(command), _) => format!("-- {command}"),
-            (None, Some(url)) => quoted(url),
-            (None, None) => String::new(),
+        if let Some(cwd) = &args.server.cwd {
+            option("--cwd", &cwd.to_string_lossy());
+        }
+        args.tools.iter().for_each(|tool| option("--tool", tool));
+        args.skipped_tools.iter().for_each(|tool| option("--skip-tool", tool));
+        if let Some(timeout) = &args.timeout {
+            option("--timeout", &timeout.as_secs_f64().to_string());
+        }
+        if let Some(profile) = &args.judging.profile {
+            option("--profile", profile);
+        }
+        for (rules, setting) in &args.judging.rules {
+            let level = match setting {
+                Setting::Off => "off",
+                Setting::On(severity) => severity.as_str(),
+            };
+            option("--rule", &format!("{}={level}", rules.text));
+        }
+        args.judging.schemas.iter().for_each(|schema| option("--schema", schema));
+        if let Some(config) = &args.judging.config {
+            option("--config", &config.to_string_lossy());
+        }
+        match &args.locked {
+            Some(Some(path)) => {
+                options.push(format!("--locked={}", quoted(&path.to_string_lossy())));
+            }
+            Some(None) => options.push("--locked".to_owned()),
+            None => {}
+        }
+        let flags = [
+            ("--allow-destructive", args.allow_destructive),
+            ("--allow-writes", args.allow_writes && !args.allow_destructive),
+            ("--no-config", args.judging.no_config),
+        ];
+        options.extend(flags.iter().filter(|(_, is_set)| *is_set).map(|(flag, _)| (*flag).into()));
+        let command = match &server.target {
+            Target::Command(launch) => {
+                let words = std::iter::once(&launch.program).chain(&launch.arguments);
+                let words: Vec<String> =
+                    words.map(|word| quoted(&word.to_string_lossy())).collect();
+                Some(words.join(" "))
+            }
+            _ => None,
         };
-        Repeat { options, target, command, url: args.url.clone() }
+        let url = command.is_none().then(|| server.target.to_string());
+        let target = match (&server.name, &command, &url) {
+            (Some(name), ..) => quoted(name),
+            (None, Some(command), _) => format!("-- {command}"),
+            (None, None, Some(url)) => quoted(url),
+            (None, None, None) => String::new(),
+        };
+        Repeat { options, target, command, url }
     }
 
     /// The command that runs this probe alone.
@@ -70,8 +113,10 @@ impl Repeat {
     }
 }
 
-fn quoted_os(name: &OsStr, value: &OsStr) -> String {
-    quoted(&format!("{}={}", name.to_string_lossy(), value.to_string_lossy()))
+fn assignment(name: &OsStr, value: &OsStr) -> String {
+    let name = name.to_string_lossy();
+    let value = if names_secret(&name) { "…".into() } else { value.to_string_lossy() };
+    format!("{name}={value}")
 }
 
 /// A word as a shell reads it.

@@ -73,18 +73,43 @@ impl Plan {
     }
 
     pub(super) fn request(&self) -> String {
-        let params = json!({ "client": self.client, "seq": self.seq, "padding": self.padding() });
+        let meta = json!({ "progressToken": self.seq });
+        let params = json!({
+            "_meta": meta, "client": self.client, "seq": self.seq, "padding": self.padding(),
+        });
         json!({ "jsonrpc": "2.0", "id": self.seq, "method": "x/sequence", "params": params })
             .to_string()
     }
 
-    pub(super) fn step(&self, step: u64) -> String {
+    /// Reads a request; it must be as it was sent.
+    #[track_caller]
+    pub(super) fn of_request(text: &[u8]) -> Plan {
+        let message: Value = serde_json::from_slice(text).expect("only whole requests arrive");
+        let number = |name: &str| message["params"][name].as_u64().unwrap();
+        let plan = Plan::of(number("client"), number("seq"));
+        assert_eq!(std::str::from_utf8(text), Ok(&*plan.request()), "it arrives as it was sent");
+        plan
+    }
+
+    /// Everything that the server sends.
+    pub(super) fn messages_of_server(&self) -> impl Iterator<Item = String> {
+        (0..self.steps).map(|step| self.step(step)).chain([self.answer()])
+    }
+
+    /// How much of `length` bytes the server sends before it kills; never all of it.
+    pub(super) fn cut(&self, length: usize) -> Option<usize> {
+        let Fate::Killed(Hand::Server, place) = self.fate else { return None };
+        let part = length * usize::try_from(place).unwrap() / 1000;
+        Some(if place < 300 { 0 } else { part.min(length - 8) })
+    }
+
+    fn step(&self, step: u64) -> String {
         let params = json!({ "progressToken": self.seq, "progress": step });
         json!({ "jsonrpc": "2.0", "method": "notifications/progress", "params": params })
             .to_string()
     }
 
-    pub(super) fn answer(&self) -> String {
+    fn answer(&self) -> String {
         json!({ "jsonrpc": "2.0", "id": self.seq, "result": self.result() }).to_string()
     }
 

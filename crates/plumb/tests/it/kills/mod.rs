@@ -1,11 +1,13 @@
-//! Connections are killed at random while messages pass, by the client and by the server. What the
-//! connections did not lose themselves must arrive once, whole and in order.
+//! Connections are killed at random while messages pass, by the client and by the server, and so are
+//! servers that were started. What the connections did not lose themselves must arrive once, whole
+//! and in order.
 //!
 //! Runs some 20,000 messages; `scripts/kills` runs a million.
 
-mod client;
 mod fate;
+mod http;
 mod server;
+mod web_socket;
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -21,9 +23,10 @@ use std::{
 use serde_json::Value;
 
 use self::{
-    client::{Got, HttpClient},
     fate::{Fate, Hand, Plan},
+    http::HttpClient,
     server::SequenceServer,
+    web_socket::WebSocketClient,
 };
 use super::Place;
 
@@ -51,8 +54,8 @@ impl Tally {
         self.kills.fetch_add(u64::from(fate.is_kill()), Ordering::Relaxed);
     }
 
-    fn is_enough(&self) -> bool {
-        self.messages.load(Ordering::Relaxed) >= budget()
+    fn messages(&self) -> u64 {
+        self.messages.load(Ordering::Relaxed)
     }
 
     fn show(&self, what: &str) {
@@ -66,60 +69,150 @@ impl Tally {
     }
 }
 
+/// Sends a request as planned, and shows what comes of it.
+trait Client {
+    fn exchange(&mut self, plan: &Plan) -> Got;
+}
+
+/// What a client got back.
+#[derive(Debug, Default)]
+struct Got {
+    status: Option<u16>,
+    messages: Vec<Value>,
+    /// Whether the response came to its end.
+    is_whole: bool,
+}
+
+const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":"open","method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+const AGREED: &str = r#"{"jsonrpc":"2.0","id":"open","result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"s","version":"1"}}}"#;
+const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+
+/// The messages are not those of MCP, so no rule may hold them back.
+const MODES: [&[&str]; 2] = [&[], &["--enforce", "--rule", "*=off"]];
+
 #[test]
 fn over_http_nothing_is_lost_doubled_or_reordered_but_by_connections() {
-    let place = Place::new();
-    // The messages are not those of MCP, so no rule may hold them back.
-    for mode in [&[][..], &["--enforce", "--rule", "*=off"]] {
-        let server = SequenceServer::start();
+    for mode in MODES {
+        let server = SequenceServer::over_http();
         let upstream = format!("http://{}/mcp", server.address);
-        let mut args = vec!["proxy", "--listen", "127.0.0.1:0", "--upstream", &upstream];
-        args.extend(mode);
-        let mut proxy = place.command(&args).spawn().unwrap();
-        let mut errors = BufReader::new(proxy.stderr.take().unwrap()).lines();
-        let address = errors
-            .find_map(|line| {
-                line.unwrap().strip_prefix("plumb: listening on http://").map(str::to_owned)
-            })
-            .unwrap();
-        // Nobody reads what it finds, but it must be able to say it.
-        thread::spawn(move || errors.for_each(drop));
-        let tally = Tally::default();
-        let whole: Mutex<BTreeMap<u64, Vec<u64>>> = Mutex::default();
-        thread::scope(|scope| {
-            for client in 0..CLIENTS {
-                let (address, tally, whole) = (&address, &tally, &whole);
-                scope.spawn(move || {
-                    let mut http = HttpClient::new(address);
-                    let mut answered = Vec::new();
-                    for seq in 0.. {
-                        if tally.is_enough() {
-                            break;
-                        }
-                        let plan = Plan::of(client, seq);
-                        let got = http.exchange(&plan);
-                        check(&plan, &got);
-                        tally.add(plan.messages(), plan.fate);
-                        if !plan.fate.is_kill() {
-                            answered.push(seq);
-                        }
-                    }
-                    whole.lock().unwrap().insert(client, answered);
-                });
-            }
+        let args = [&["--upstream", &upstream], mode].concat();
+        drive(&format!("http {mode:?}"), &args, &server, budget(), |address| {
+            HttpClient::new(address)
         });
-        stop(&mut proxy);
-        let arrived = server.arrived();
-        for (client, answered) in whole.into_inner().unwrap() {
-            let seqs = &arrived[&client];
-            check_arrivals(client, seqs);
-            // Those that nobody killed were waited for, so they arrive in their order.
-            let of_whole: Vec<u64> =
-                seqs.iter().copied().filter(|seq| !Plan::of(client, *seq).fate.is_kill()).collect();
-            assert_eq!(of_whole, answered, "client {client}");
-        }
-        tally.show(&format!("http {mode:?}"));
     }
+}
+
+#[test]
+fn between_web_sockets_nothing_is_lost_doubled_or_reordered_but_by_connections() {
+    for mode in MODES {
+        let server = SequenceServer::over_web_socket();
+        let upstream = format!("ws://{}/mcp", server.address);
+        let args = [&["--upstream", &upstream], mode].concat();
+        drive(&format!("ws {mode:?}"), &args, &server, budget(), |address| {
+            WebSocketClient::new(address, false)
+        });
+    }
+}
+
+/// Whoever kills a connection here ends a process as well, and starting one takes longer than
+/// anything else.
+const SHARE_OF_CHILDREN: u64 = 10;
+
+#[test]
+fn http_clients_of_children_that_are_killed_lose_nothing_else() {
+    for mode in MODES {
+        let server = SequenceServer::on_streams();
+        let command = server.command();
+        let args = [mode, &["--", "bash", "-c", &command]].concat();
+        let budget = budget() / SHARE_OF_CHILDREN;
+        drive(
+            &format!("http to child {mode:?}"),
+            &args,
+            &server,
+            budget,
+            HttpClient::with_sessions,
+        );
+    }
+}
+
+#[test]
+fn web_socket_clients_of_children_that_are_killed_lose_nothing_else() {
+    for mode in MODES {
+        let server = SequenceServer::on_streams();
+        let command = server.command();
+        let args = [mode, &["--", "bash", "-c", &command]].concat();
+        let budget = budget() / SHARE_OF_CHILDREN;
+        drive(&format!("ws to child {mode:?}"), &args, &server, budget, |address| {
+            WebSocketClient::new(address, true)
+        });
+    }
+}
+
+/// Ends with the test, whatever comes of that.
+struct Proxy(Child);
+
+impl Drop for Proxy {
+    fn drop(&mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
+    }
+}
+
+/// Has clients send requests through a proxy with these arguments, and compares what was sent with
+/// what has arrived.
+fn drive<C: Client>(
+    what: &str,
+    args: &[&str],
+    server: &SequenceServer,
+    budget: u64,
+    connect: impl Fn(&str) -> C + Sync,
+) {
+    let place = Place::new();
+    let args = [&["proxy", "--listen", "127.0.0.1:0"], args].concat();
+    let mut proxy = Proxy(place.command(&args).spawn().unwrap());
+    let mut errors = BufReader::new(proxy.0.stderr.take().unwrap()).lines();
+    let address = errors
+        .find_map(|line| {
+            line.unwrap().strip_prefix("plumb: listening on http://").map(str::to_owned)
+        })
+        .unwrap();
+    // Nobody reads what it finds, but it must be able to say it.
+    thread::spawn(move || errors.for_each(drop));
+    let tally = Tally::default();
+    let whole: Mutex<BTreeMap<u64, Vec<u64>>> = Mutex::default();
+    thread::scope(|scope| {
+        for number in 0..CLIENTS {
+            let (address, tally, whole, connect) = (&address, &tally, &whole, &connect);
+            scope.spawn(move || {
+                let mut client = connect(address);
+                let mut answered = Vec::new();
+                for seq in 0.. {
+                    if tally.messages() >= budget {
+                        break;
+                    }
+                    let plan = Plan::of(number, seq);
+                    let got = client.exchange(&plan);
+                    check(&plan, &got);
+                    tally.add(plan.messages(), plan.fate);
+                    if !plan.fate.is_kill() {
+                        answered.push(seq);
+                    }
+                }
+                whole.lock().unwrap().insert(number, answered);
+            });
+        }
+    });
+    drop(proxy);
+    let arrived = server.arrived();
+    for (client, answered) in whole.into_inner().unwrap() {
+        let seqs = &arrived[&client];
+        check_arrivals(client, seqs);
+        // Those that nobody killed were waited for, so they arrive in their order.
+        let of_whole: Vec<u64> =
+            seqs.iter().copied().filter(|seq| !Plan::of(client, *seq).fate.is_kill()).collect();
+        assert_eq!(of_whole, answered, "client {client}");
+    }
+    tally.show(what);
 }
 
 /// What a client gets for a plan.
@@ -173,7 +266,7 @@ const WINDOW: usize = 16;
 #[test]
 fn over_the_bridge_every_request_gets_one_answer_and_nothing_is_doubled() {
     let place = Place::new();
-    let server = SequenceServer::start();
+    let server = SequenceServer::over_http();
     let upstream = format!("http://{}/mcp", server.address);
     let args = ["proxy", "-q", "--upstream", &upstream];
     let mut proxy = place.command(&args).stdin(Stdio::piped()).spawn().unwrap();
@@ -184,7 +277,7 @@ fn over_the_bridge_every_request_gets_one_answer_and_nothing_is_doubled() {
     let mut order = VecDeque::new();
     let mut next = 0;
     loop {
-        while open.len() < WINDOW && !tally.is_enough() {
+        while open.len() < WINDOW && tally.messages() < budget() {
             let plan = Plan::by_server(0, next);
             writeln!(input, "{}", plan.request()).unwrap();
             open.insert(next, Got { status: Some(200), ..Got::default() });
@@ -217,9 +310,4 @@ fn over_the_bridge_every_request_gets_one_answer_and_nothing_is_doubled() {
     let all: Vec<u64> = (0..next).collect();
     assert_eq!(sorted, all, "each request arrives once");
     tally.show("bridge");
-}
-
-fn stop(proxy: &mut Child) {
-    proxy.kill().unwrap();
-    proxy.wait().unwrap();
 }

@@ -1,4 +1,4 @@
-//! HAR captures of browsers and proxies, read as recordings of HTTP.
+//! HAR captures of browsers and proxies, read as recordings of HTTP and made of them.
 //!
 //! A capture becomes the lines of a trace: the exchanges with MCP endpoints, in the order in which
 //! their parts were probably seen. Findings are about those lines; [`HarTrace::lines`] leads back to
@@ -9,6 +9,7 @@ mod order;
 mod sniff;
 #[cfg(test)]
 mod tests;
+mod write;
 
 use std::{
     collections::{HashMap, HashSet},
@@ -24,22 +25,28 @@ use self::{
     capture::{Exchange, Part},
     order::Period,
 };
-pub(crate) use sniff::sniff;
+pub use sniff::sniff;
+pub use write::HarWriter;
 
 /// A capture as a trace.
 #[derive(Debug, Default)]
-pub(crate) struct HarTrace {
-    pub(crate) text: Vec<u8>,
+#[expect(clippy::exhaustive_structs, reason = "it is taken apart")]
+pub struct HarTrace {
+    /// The lines.
+    pub text: Vec<u8>,
     /// For each line of the trace, the line of the capture that it comes from.
-    pub(crate) lines: Vec<u64>,
-    pub(crate) entries: usize,
+    pub lines: Vec<u64>,
+    /// Entries of the capture.
+    pub entries: usize,
     /// Entries that have nothing to do with MCP.
-    pub(crate) skipped: usize,
+    pub skipped: usize,
 }
 
 /// Why a capture cannot be read.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum HarError {
+#[expect(missing_docs, reason = "the messages say it")]
+#[non_exhaustive]
+pub enum HarError {
     #[error("could not read it")]
     Read(#[from] io::Error),
     #[error("it is larger than {0} bytes, and a capture has to be read as a whole")]
@@ -51,7 +58,11 @@ pub(crate) enum HarError {
 }
 
 /// Reads a capture of at most `max_bytes`.
-pub(crate) fn read(source: impl Read, max_bytes: usize) -> Result<HarTrace, HarError> {
+///
+/// # Errors
+///
+/// If it cannot be read, is too large, or is no capture.
+pub fn read(source: impl Read, max_bytes: usize) -> Result<HarTrace, HarError> {
     let mut text = Vec::new();
     source.take(max_bytes as u64 + 1).read_to_end(&mut text)?;
     if text.len() > max_bytes {

@@ -6,21 +6,18 @@ use std::{
 
 use serde_json::Value;
 
-use super::fate::{Fate, Hand, Plan};
-
-/// What a client got back.
-#[derive(Debug, Default)]
-pub(super) struct Got {
-    pub(super) status: Option<u16>,
-    pub(super) messages: Vec<Value>,
-    /// Whether the response came to its end.
-    pub(super) is_whole: bool,
-}
+use super::{
+    Client, Got, INITIALIZE, INITIALIZED,
+    fate::{Fate, Hand, Plan},
+};
 
 /// Sends requests over one connection after the other.
 pub(super) struct HttpClient {
     address: String,
     connection: Option<BufReader<TcpStream>>,
+    /// If the server has sessions: the header that names it, once there is one.
+    session: Option<String>,
+    has_sessions: bool,
 }
 
 /// Longer than anything takes; only a proxy that hangs is caught by it.
@@ -28,21 +25,58 @@ const PATIENCE: Duration = Duration::from_secs(120);
 
 impl HttpClient {
     pub(super) fn new(address: &str) -> HttpClient {
-        HttpClient { address: address.to_owned(), connection: None }
+        let (connection, session, has_sessions) = (None, None, false);
+        HttpClient { address: address.to_owned(), connection, session, has_sessions }
     }
 
-    pub(super) fn exchange(&mut self, plan: &Plan) -> Got {
-        let mut connection = self.connection.take().unwrap_or_else(|| {
+    /// One that opens sessions, and another if the server is lost.
+    pub(super) fn with_sessions(address: &str) -> HttpClient {
+        HttpClient { has_sessions: true, ..HttpClient::new(address) }
+    }
+
+    fn connection(&mut self) -> BufReader<TcpStream> {
+        self.connection.take().unwrap_or_else(|| {
             let stream = TcpStream::connect(&self.address).unwrap();
             stream.set_read_timeout(Some(PATIENCE)).unwrap();
             BufReader::new(stream)
+        })
+    }
+
+    fn open_session(&mut self) {
+        for body in [INITIALIZE, INITIALIZED] {
+            let mut connection = self.connection();
+            connection.get_mut().write_all(self.request(body).as_bytes()).unwrap();
+            let mut got = Got::default();
+            let session = read(&mut connection, &mut got).unwrap();
+            assert!(matches!(got.status, Some(200 | 202)), "{got:?}");
+            self.session = session.or(self.session.take());
+            self.connection = Some(connection);
+        }
+    }
+
+    fn request(&self, body: &str) -> String {
+        let session = self.session.as_deref().map_or(String::new(), |id| {
+            format!("Mcp-Session-Id: {id}\r\nMCP-Protocol-Version: 2025-11-25\r\n")
         });
-        let body = plan.request();
-        let request = format!(
-            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n\
+        format!(
+            "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n{session}\
              Accept: application/json, text/event-stream\r\nContent-Length: {}\r\n\r\n{body}",
             body.len()
-        );
+        )
+    }
+}
+
+impl Client for HttpClient {
+    fn exchange(&mut self, plan: &Plan) -> Got {
+        if self.has_sessions && self.session.is_none() {
+            self.open_session();
+        }
+        let mut connection = self.connection();
+        let request = self.request(&plan.request());
+        if matches!(plan.fate, Fate::Killed(Hand::Server, _)) {
+            // The server is lost with it.
+            self.session = None;
+        }
         let kill = match plan.fate {
             Fate::Killed(Hand::Client, place) => Some(usize::try_from(place).unwrap()),
             _ => None,
@@ -63,7 +97,7 @@ impl HttpClient {
         }
         let mut got = Got::default();
         match read(&mut connection, &mut got) {
-            Ok(()) => {
+            Ok(_) => {
                 got.is_whole = true;
                 if plan.fate == Fate::Whole {
                     self.connection = Some(connection);
@@ -78,12 +112,19 @@ impl HttpClient {
     }
 }
 
-fn read(from: &mut BufReader<TcpStream>, got: &mut Got) -> std::io::Result<()> {
+/// Reads a response; returns the session that it names.
+fn read(from: &mut BufReader<TcpStream>, got: &mut Got) -> std::io::Result<Option<String>> {
     let status = line(from)?;
     got.status = status.split(' ').nth(1).and_then(|code| code.parse().ok());
-    let (mut length, mut is_stream) = (None, false);
+    let (mut length, mut is_stream, mut session) = (None, false, None);
     loop {
-        let header = line(from)?.to_ascii_lowercase();
+        let header = line(from)?;
+        if let Some((name, value)) = header.split_once(": ")
+            && name.eq_ignore_ascii_case("mcp-session-id")
+        {
+            session = Some(value.to_owned());
+        }
+        let header = header.to_ascii_lowercase();
         if header.is_empty() {
             break;
         }
@@ -115,15 +156,17 @@ fn read(from: &mut BufReader<TcpStream>, got: &mut Got) -> std::io::Result<()> {
     if !is_stream && !text.is_empty() {
         got.messages.push(serde_json::from_slice(&text).unwrap());
     }
-    Ok(())
+    Ok(session)
 }
 
 /// Takes the events that are complete.
 fn take_events(text: &mut Vec<u8>, got: &mut Got) {
     while let Some(end) = text.windows(2).position(|two| two == b"\n\n") {
         let event: Vec<u8> = text.drain(..end + 2).collect();
-        let data = event.strip_prefix(b"data: ");
-        got.messages.extend(data.map(|data| serde_json::from_slice::<Value>(data).unwrap()));
+        let mut lines = std::str::from_utf8(&event).unwrap().lines();
+        let data = lines.find_map(|line| line.strip_prefix("data: "));
+        let data = data.filter(|data| !data.is_empty());
+        got.messages.extend(data.map(|data| serde_json::from_str::<Value>(data).unwrap()));
     }
 }
 

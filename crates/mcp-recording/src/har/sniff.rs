@@ -15,7 +15,11 @@ enum Verdict {
 }
 
 /// Reads as little as needed to tell whether `source` is a capture. Returns all of it.
-pub(crate) fn sniff<R: Read>(mut source: R) -> io::Result<(bool, impl Read + use<R>)> {
+///
+/// # Errors
+///
+/// If it cannot be read.
+pub fn sniff<R: Read>(mut source: R) -> io::Result<(bool, impl Read + use<R>)> {
     let mut start = Vec::new();
     let mut verdict = Verdict::Undecided;
     while verdict == Verdict::Undecided && start.len() < LONGEST {

@@ -26,6 +26,8 @@ pub(super) struct Exchange<'a> {
 pub(super) struct Part<'a> {
     pub(super) headers: Headers<'a>,
     pub(super) body: Cow<'a, [u8]>,
+    /// The type of the body, for want of headers.
+    kind: Option<Cow<'a, str>>,
     /// Where it stands in the capture.
     pub(super) offset: usize,
 }
@@ -71,18 +73,21 @@ impl<'a> Part<'a> {
             }
             _ => body,
         };
+        let kind = content.and_then(|content| content.get("mimeType")).and_then(Node::as_str);
         let offset = text.unwrap_or(part).span().start;
-        Part { headers: headers_of(part), body, offset }
+        Part { headers: headers_of(part), body, kind, offset }
     }
 
     fn nothing(entry: Node<'a>) -> Part<'a> {
         let (headers, body) = (Headers::unrecorded(), Cow::default());
-        Part { headers, body, offset: entry.span().start }
+        Part { headers, body, kind: None, offset: entry.span().start }
     }
 
     /// Whether the body is declared to be of that type.
     pub(super) fn is_of_type(&self, wanted: &str) -> bool {
-        let kind = self.headers.get("content-type").unwrap_or_default();
+        let header = self.headers.get("content-type");
+        let unseen = || self.kind.clone().filter(|_| !self.headers.are_recorded());
+        let kind = header.or_else(unseen).unwrap_or_default();
         let kind = kind.split(';').next().unwrap_or_default();
         kind.trim().eq_ignore_ascii_case(wanted)
     }

@@ -6,14 +6,15 @@ use memchr::memchr;
 
 /// The longest line that is kept, as for `check` with the default limits: a record wraps a message
 /// of 16 MiB, and may escape its bytes.
-pub(crate) const MAX_LINE: usize = 2 * 16 * 1024 * 1024 + 64 * 1024;
+pub const MAX_LINE: usize = 2 * 16 * 1024 * 1024 + 64 * 1024;
 
 /// Bytes per read.
 const READ: usize = 64 * 1024;
 
 /// What was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Piece {
+#[expect(clippy::exhaustive_enums, reason = "nothing else can be read")]
+pub enum Piece {
     /// A line, with its line break if there is one.
     Line,
     /// The beginning of a line that is too long.
@@ -24,7 +25,7 @@ pub(crate) enum Piece {
 
 /// The lines of a stream.
 #[derive(Debug)]
-pub(crate) struct LineStream<R> {
+pub struct LineStream<R> {
     source: R,
     /// Bytes that were read; those before `start` have been handed out.
     buffer: Vec<u8>,
@@ -36,7 +37,8 @@ pub(crate) struct LineStream<R> {
 }
 
 impl<R: Read> LineStream<R> {
-    pub(crate) fn new(source: R, max_line: usize) -> LineStream<R> {
+    /// Lines longer than `max_line` come in pieces.
+    pub fn new(source: R, max_line: usize) -> LineStream<R> {
         LineStream {
             source,
             buffer: Vec::new(),
@@ -49,7 +51,11 @@ impl<R: Read> LineStream<R> {
 
     /// Puts the next piece into `out`. `None` at the end: what has no line break yet is kept, and
     /// reading goes on if there is more by the next call.
-    pub(crate) fn next(&mut self, out: &mut Vec<u8>) -> io::Result<Option<Piece>> {
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be read.
+    pub fn next(&mut self, out: &mut Vec<u8>) -> io::Result<Option<Piece>> {
         loop {
             if let Some(end) = memchr(b'\n', &self.buffer[self.searched..]) {
                 let end = self.searched + end + 1;
@@ -69,17 +75,17 @@ impl<R: Read> LineStream<R> {
     }
 
     /// The last line, if it has no line break. Only of use where nothing more can come.
-    pub(crate) fn rest(&mut self, out: &mut Vec<u8>) -> Option<Piece> {
+    pub fn rest(&mut self, out: &mut Vec<u8>) -> Option<Piece> {
         (self.start < self.buffer.len()).then(|| self.hand_out(self.buffer.len(), out))
     }
 
     /// What is read from.
-    pub(crate) fn source(&self) -> &R {
+    pub fn source(&self) -> &R {
         &self.source
     }
 
     /// What was read from.
-    pub(crate) fn into_source(self) -> R {
+    pub fn into_source(self) -> R {
         self.source
     }
 

@@ -1,0 +1,49 @@
+//! HTML in the making. Text becomes text, whatever is in it.
+
+use std::fmt::Write as _;
+
+use mcp_core::is_unseen;
+
+#[derive(Debug, Default)]
+pub(super) struct Markup(String);
+
+impl Markup {
+    /// Adds markup of our own.
+    pub(super) fn raw(&mut self, markup: &str) {
+        self.0.push_str(markup);
+    }
+
+    /// Adds text. What cannot be seen is shown by its code.
+    pub(super) fn text(&mut self, text: &str) {
+        for character in text.chars() {
+            match character {
+                '&' => self.0.push_str("&amp;"),
+                '<' => self.0.push_str("&lt;"),
+                '>' => self.0.push_str("&gt;"),
+                '"' => self.0.push_str("&quot;"),
+                '\'' => self.0.push_str("&#39;"),
+                '\n' | '\t' => self.0.push(character),
+                unseen if is_unseen(unseen) => {
+                    let _ = write!(self.0, "[U+{:04X}]", u32::from(unseen));
+                }
+                other => self.0.push(other),
+            }
+        }
+    }
+
+    /// Adds text in an element; `tag` may have attributes.
+    pub(super) fn element(&mut self, tag: &str, text: &str) {
+        let name = tag.split(' ').next().unwrap_or(tag);
+        let _ = write!(self.0, "<{tag}>");
+        self.text(text);
+        let _ = write!(self.0, "</{name}>");
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    pub(super) fn into_string(self) -> String {
+        self.0
+    }
+}
