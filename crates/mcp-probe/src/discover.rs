@@ -57,38 +57,41 @@ pub(crate) async fn discover(scene: &Arc<Scene>) -> Discovered {
             }
             Err(trouble) => {
                 discovered.reached |= matches!(trouble, Trouble::Refused(_));
+                // A server of the other era may answer in its own way, and is not judged for it.
+                let is_judged = revision.era() == Era::Legacy
+                    || matches!(trouble, Trouble::Refused(_))
+                        && (!conversation.opened().is_null() || speaks(&conversation).await);
                 discovered.found.refused.insert(revision, trouble.to_string());
-                if revision.era() == Era::Modern && matches!(trouble, Trouble::Refused(_)) {
-                    ask_regardless(&conversation).await;
-                }
                 if discovered.stderr.is_empty() {
                     discovered.stderr = conversation.stderr();
                 }
                 conversation.close_soon().await;
-                discovered.failed.push((revision, conversation));
+                if is_judged {
+                    discovered.failed.push((revision, conversation));
+                }
             }
         }
     }
     discovered
 }
 
-/// Finds out whether a server that refuses `server/discover` speaks the revision all the same. The
-/// rule `discover-not-implemented` judges that, once an answer shows it. A server of the other era
-/// may answer in its own way.
-async fn ask_regardless(conversation: &Conversation) {
-    let before = conversation.recording().findings();
-    let within = conversation.limits().quiet * 4;
+/// Whether a server that refuses `server/discover` speaks the revision all the same. It is asked
+/// again once that is known, for the rule `discover-not-implemented`.
+async fn speaks(conversation: &Conversation) -> bool {
+    let mut is_modern = false;
     for method in ["tools/list", "server/discover"] {
+        let within = conversation.limits().quiet * 4;
         let id = conversation.next_id();
         let message = conversation.request_message(&json!(id), method, Value::Null).to_string();
         let reply = conversation.exchange(&message, &id.to_string(), method, within).await;
-        let is_modern = reply.is_ok_and(|reply| {
+        is_modern |= reply.is_ok_and(|reply| {
             reply.result().is_some_and(|result| result.get("resultType").is_some())
         });
-        if method == "tools/list" && !is_modern {
-            return conversation.recording().forget_after(before);
+        if !is_modern {
+            break;
         }
     }
+    is_modern
 }
 
 /// The revisions to try: first the one that most servers speak, since the first start may be slow.

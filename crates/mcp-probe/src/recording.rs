@@ -88,16 +88,6 @@ impl Recording {
         new
     }
 
-    /// How much was found.
-    pub(crate) fn findings(&self) -> usize {
-        self.lock().findings.len()
-    }
-
-    /// Forgets what was found after the first `count`.
-    pub(crate) fn forget_after(&self, count: usize) {
-        self.lock().findings.truncate(count);
-    }
-
     /// Whether something was found that was not taken yet.
     pub(crate) fn has_findings(&self) -> bool {
         let kept = self.lock();

@@ -273,6 +273,17 @@ impl Conversation {
         self.request_as(&id, method, params).await
     }
 
+    /// The same for the first request, which may have to wait until the server has started.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn request_first(&self, method: &str, params: Value) -> Result<Reply, Trouble> {
+        let id = json!(self.next_id());
+        let message = self.request_message(&id, method, params).to_string();
+        self.exchange(&message, &id.to_string(), method, self.inner.limits.start).await
+    }
+
     /// The same with an id of your own.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use mcp_core::{Revision, Revisions};
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
-use super::probe;
+use super::{codes, probe};
 use crate::{Opening, Probe};
 
 const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
@@ -58,7 +58,7 @@ async fn ask_for(stage: &mut crate::Stage, version: &str) -> Result<(), crate::S
     let talk = stage.connect(&opening).await?;
     let mut params = opening.initialize_params();
     params["protocolVersion"] = json!(version);
-    let reply = talk.request("initialize", params).await?;
+    let reply = talk.request_first("initialize", params).await?;
     let Some(result) = reply.result() else { return Ok(()) };
     if result["protocolVersion"] == version {
         let message = format!("the server agrees to the version {version}, which does not exist");
@@ -83,7 +83,8 @@ async fn refuse_opening(
     what: &str,
 ) -> Result<(), crate::Stop> {
     let talk = stage.connect(&Opening::at(stage.revision())).await?;
-    let reply = talk.request("initialize", params).await?;
+    let answer = talk.request_first("initialize", params).await;
+    let Some(reply) = codes::refusable(answer)? else { return Ok(()) };
     if !reply.is_error() {
         let message = format!("{what} was answered with a result");
         let help = "answer with the error -32602";
@@ -108,7 +109,7 @@ steps!(ping_before, stage => {
     let talk = stage.connect(&opening).await?;
     let id = talk.next_id();
     let text = talk.request_message(&json!(id), "ping", Value::Null).to_string();
-    let within = talk.limits().quiet;
+    let within = talk.limits().answer;
     let reply = talk.exchange(&text, &id.to_string(), "ping", within).await;
     // Over HTTP it belongs to no session.
     if talk.wire().as_http().is_none()
@@ -146,7 +147,7 @@ steps!(extra, stage => {
     params["plumbExtra"] = json!({ "a": [1, null] });
     params["capabilities"]["experimental"] = json!({ "plumb": {} });
     params["clientInfo"]["plumbExtra"] = json!(true);
-    let reply = talk.request("initialize", params).await?;
+    let reply = talk.request_first("initialize", params).await?;
     if let Some(result) = reply.result() {
         talk.remember(result.clone());
         talk.notify("notifications/initialized", Value::Null).await?;

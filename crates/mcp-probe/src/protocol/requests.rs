@@ -183,7 +183,8 @@ async fn refused(
     what: &str,
 ) -> Result<(), Stop> {
     let talk = stage.shared().await?;
-    let reply = talk.request(method, params).await?;
+    let answer = talk.request(method, params).await;
+    let Some(reply) = codes::refusable(answer)? else { return Ok(()) };
     if let Some(result) = reply.result()
         && result["isError"] != true
     {

@@ -174,6 +174,9 @@ impl Drop for Stdio {
 impl Shared {
     async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
         let mut stdin = self.stdin.lock().await;
+        if stdin.is_none() {
+            return Err(Trouble::Ended("its input was closed".to_owned()));
+        }
         let line = self.recording.add(&TraceEntry::stdio(Side::Client, text));
         let mut bytes = text.to_vec();
         bytes.push(b'\n');
