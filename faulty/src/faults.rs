@@ -252,6 +252,10 @@ faults! {
     HttpSessionInStateless "http-session-in-stateless" Http Http Stateless "gives a session id in 2026-07-28";
     HttpBufferingUnset "http-buffering-unset" Http Http Stateless "sends streams without `X-Accel-Buffering: no`";
     HttpEventIdInStateless "http-event-id-in-stateless" Http Http Stateless "sends event ids in 2026-07-28";
+    ListAfterSubscribeDies "list-after-subscribe-dies" Subscriptions Stdio Handshake "dies when tools are listed while a resource is subscribed to";
+    ThirdCallEmpty "third-call-empty" Tools Any Handshake "answers the third call of a conversation, and all that follow, without content";
+    UnsubscribeWedges "unsubscribe-wedges" Subscriptions Stdio Handshake "reads no resource any more once a subscription has ended";
+
     HttpErrorPage "http-error-page" Http Http All "answers an unknown tool with a page and status 500";
     HttpConnectionDrops "http-connection-drops" Http Http All "drops the connection at a body that is not JSON";
 }

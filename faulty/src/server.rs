@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+    },
 };
 
 use serde_json::{Value, json};
@@ -44,6 +47,10 @@ pub(crate) struct Conversation {
     /// Where messages go that answer nothing.
     side: Outbox,
     carrier: Carrier,
+    /// How many calls there were.
+    calls: AtomicUsize,
+    /// Whether a subscription has ended.
+    has_unsubscribed: AtomicBool,
     /// Calls under way by their ids; true ends one.
     running: Mutex<BTreeMap<String, watch::Sender<bool>>>,
 }
@@ -70,6 +77,8 @@ impl Conversation {
             listener,
             side,
             carrier,
+            calls: AtomicUsize::new(0),
+            has_unsubscribed: AtomicBool::new(false),
             running: Mutex::default(),
         })
     }
@@ -351,8 +360,21 @@ impl Conversation {
                 _ => Some(Ok(json!({}))),
             },
             "server/discover" if is_stateless => Some(Ok(stateless::discover(faults))),
+            "tools/list"
+                if faults.has(Fault::ListAfterSubscribeDies)
+                    && !held(&self.listener.uris).is_empty() =>
+            {
+                die()
+            }
             "tools/list" | "prompts/list" | "resources/list" | "resources/templates/list" => {
                 Some(listing::list(world, &request.method, params, revision, faults))
+            }
+            "resources/read"
+                if faults.has(Fault::UnsubscribeWedges)
+                    && self.has_unsubscribed.load(Ordering::SeqCst) =>
+            {
+                std::thread::park();
+                None
             }
             "resources/read" => {
                 Some(match (params["uri"].as_str(), faults.has(Fault::MissingUriAccepted)) {
@@ -372,6 +394,9 @@ impl Conversation {
                 })
             }
             "resources/subscribe" | "resources/unsubscribe" if !is_stateless => {
+                if request.method == "resources/unsubscribe" {
+                    self.has_unsubscribed.store(true, Ordering::SeqCst);
+                }
                 subscriptions::change(&self.listener, &self.side, &request.method, params, faults)
             }
             "prompts/get" => Some(match params["name"].as_str() {
@@ -425,7 +450,11 @@ impl Conversation {
             return;
         }
         let Some(outcome) = outcome else { return };
-        let outcome = outcome.map(|result| {
+        let calls = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        let outcome = outcome.map(|mut result| {
+            if faults.has(Fault::ThirdCallEmpty) && calls >= 3 {
+                result = json!({});
+            }
             if revision.is_stateless() { stateless::complete(result, faults) } else { result }
         });
         match (&outcome, faults.0) {

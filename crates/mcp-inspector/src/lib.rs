@@ -18,6 +18,7 @@ mod log;
 mod preview;
 mod problems;
 mod report;
+mod schemas;
 mod service;
 mod session;
 mod speak;

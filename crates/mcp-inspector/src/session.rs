@@ -28,7 +28,7 @@ pub(crate) struct SessionView {
     tools: Vec<ToolView>,
     /// Requests without an answer, the newest last.
     pending: Vec<Row>,
-    /// Resources that the client wants to hear about.
+    /// What the client wants to hear about: resources, and lists in a stateless revision.
     subscriptions: Vec<String>,
     /// Answers and how long they took, the newest last.
     latency: Vec<Answered>,
@@ -168,6 +168,17 @@ impl SessionView {
                 let uri = row.target.clone().unwrap_or_default();
                 if !self.subscriptions.contains(&uri) && self.subscriptions.len() < MOST_PENDING {
                     self.subscriptions.push(uri);
+                }
+            }
+            // Open for as long as it is not answered.
+            (Some("subscriptions/listen"), Kind::Request) if row.pair.is_none() => {
+                let wanted = reader.read(&frame.line, |line| {
+                    let wanted = line.message()?.get("params")?.get("notifications")?;
+                    Some(excerpt(wanted.raw(), 200))
+                });
+                let words = format!("#{}: {}", row.number, wanted.unwrap_or_default());
+                if self.subscriptions.len() < MOST_PENDING {
+                    self.subscriptions.push(words);
                 }
             }
             (Some("resources/unsubscribe"), Kind::Request) => {

@@ -90,6 +90,8 @@ export interface SpeakState {
   instructions?: string;
   calls: Call[];
   questions: Question[];
+  /** Changes with what is offered. */
+  offered: number;
   demo?: { misbehave: boolean; toolResults: boolean };
 }
 export interface Call {
@@ -120,6 +122,7 @@ export interface ToolView {
   name: string; frame?: number; definition?: unknown; bytes: number; tokens: number; calls: number; resultBytes: number;
   resultTokens: number;
 }
+export interface SchemaView { title: string; frame?: number; schema: unknown; }
 export interface ImportView { address: string; frames: number; skipped: number; }
 export interface Answered { number: number; method: string; took: number; failed: boolean; }
 export interface SessionView {

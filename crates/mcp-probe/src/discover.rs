@@ -40,7 +40,7 @@ pub(crate) async fn discover(scene: &Arc<Scene>) -> Discovered {
     };
     for revision in candidates(&scene.settings.revisions) {
         let opening = Opening::at(revision);
-        let conversation = match scene.connect("discover", &opening).await {
+        let conversation = match scene.connect("discover", &opening, scene.settings.limits).await {
             Ok(conversation) => conversation,
             Err(trouble) => {
                 discovered.found.refused.insert(revision, trouble.to_string());

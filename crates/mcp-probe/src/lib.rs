@@ -20,6 +20,7 @@ mod discover;
 mod event;
 mod failure;
 mod found;
+mod leaks;
 mod limits;
 mod lock;
 mod probe;
@@ -34,7 +35,6 @@ mod stage;
 mod stateful;
 mod target;
 mod tools;
-#[cfg_attr(not(test), expect(dead_code, reason = "the phases that use them follow"))]
 mod values;
 mod wire;
 

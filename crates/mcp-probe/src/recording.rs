@@ -94,6 +94,13 @@ impl Recording {
         kept.findings.len() > kept.taken
     }
 
+    /// Whether the client has sent this text, as it is spelled in JSON.
+    pub(crate) fn was_sent(&self, text: &str) -> bool {
+        let kept = self.lock();
+        let mut sent = kept.lines.iter().filter(|line| line.starts_with(b"{\"from\":\"client\""));
+        sent.any(|line| memchr::memmem::find(line, text.as_bytes()).is_some())
+    }
+
     /// How many bytes it has.
     pub fn bytes(&self) -> usize {
         self.lock().bytes

@@ -10,9 +10,10 @@ use mcp_json::{Span, Tape};
 use mcp_rules::{Engine, Finding, RuleMeta, behaviour};
 
 use crate::{
-    Conversation, Failure, Found, Offer, Opening, Random, Recording, Settings, Stop, Target,
-    Trouble,
+    Conversation, Failure, Found, Limits, Offer, Opening, Random, Recording, Settings, Stop,
+    Target, Trouble,
     conversation::Inbox,
+    leaks::{self, Leak},
     wire::{Wire, WireKind},
 };
 
@@ -32,6 +33,7 @@ impl Scene {
         &self,
         name: &str,
         opening: &Opening,
+        limits: Limits,
     ) -> Result<Conversation, Trouble> {
         let recording = {
             let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
@@ -43,7 +45,6 @@ impl Scene {
             recording
         };
         let inbox = Arc::new(Inbox::default());
-        let limits = self.settings.limits;
         let wire = Wire::connect(&self.target, &recording, &inbox, opening, &limits).await?;
         Ok(Conversation::new(wire, inbox, recording, opening, limits))
     }
@@ -60,6 +61,9 @@ pub struct Stage {
     uses_shared: bool,
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
+    /// Rules whose findings the probe puts into words of its own.
+    spoken_for: Vec<&'static str>,
+    limits: Limits,
     /// Why the shared conversation had to be given up.
     pub(crate) lost: Option<String>,
 }
@@ -81,8 +85,22 @@ impl Stage {
             uses_shared: false,
             opened: Vec::new(),
             failures: Vec::new(),
+            spoken_for: Vec::new(),
+            limits: scene.settings.limits,
             lost: None,
         }
+    }
+
+    /// Another stage for the same probe, with limits of its own. What fails there does not count
+    /// here.
+    pub(crate) fn aside(&self, limits: Limits) -> Stage {
+        let stage = Stage::new(&self.scene, &self.found, self.revision, &self.name, None);
+        Stage { limits, ..stage }
+    }
+
+    /// Takes over what has failed elsewhere.
+    pub(crate) fn adopt(&mut self, failures: impl IntoIterator<Item = Failure>) {
+        self.failures.extend(failures);
     }
 
     /// The revision that is tested.
@@ -138,7 +156,7 @@ impl Stage {
             return Ok(shared.clone());
         }
         let opening = Opening::at(self.revision);
-        let conversation = self.scene.connect("shared", &opening).await?;
+        let conversation = self.scene.connect("shared", &opening, self.limits).await?;
         self.shared = Some(conversation.clone());
         conversation.open(&opening).await?;
         Ok(conversation)
@@ -170,7 +188,7 @@ impl Stage {
     ///
     /// If there is none.
     pub async fn connect(&mut self, opening: &Opening) -> Result<Conversation, Stop> {
-        let conversation = self.scene.connect(&self.name, opening).await?;
+        let conversation = self.scene.connect(&self.name, opening, self.limits).await?;
         self.opened.push(conversation.clone());
         Ok(conversation)
     }
@@ -217,6 +235,11 @@ impl Stage {
             .then(|| on.stderr())
             .filter(|text| !text.trim().is_empty());
         self.failures.push(Failure { finding, recording: Arc::clone(on.recording()), stderr });
+    }
+
+    /// Leaves what this rule finds to the probe, which sums it up.
+    pub(crate) fn speak_for(&mut self, rule: &'static RuleMeta) {
+        self.spoken_for.push(rule.name);
     }
 
     /// How many failures were reported.
@@ -294,7 +317,18 @@ impl Stage {
         let says = |failures: &[Failure], rule: &RuleMeta| {
             failures.iter().any(|failure| failure.finding.rule.name == rule.name)
         };
+        self.take_leaks(conversation);
         for finding in conversation.recording().take_findings() {
+            // Calls that differ little show the same fault again and again.
+            let is_same = |known: &Failure| {
+                let known = &known.finding;
+                known.rule.name == finding.rule.name
+                    && known.message == finding.message
+                    && known.pointer == finding.pointer
+            };
+            if self.spoken_for.contains(&finding.rule.name) || self.failures.iter().any(is_same) {
+                continue;
+            }
             // The probe has said the same with more precision.
             if finding.rule.name == "request-unanswered"
                 && (says(&self.failures, &behaviour::REQUEST_UNANSWERED)
@@ -313,6 +347,43 @@ impl Stage {
 
     pub(crate) fn has_failures(&self) -> bool {
         !self.failures.is_empty()
+    }
+
+    /// Looks for what new errors should not show, and reports the first of each kind.
+    fn take_leaks(&mut self, conversation: &Conversation) {
+        let (mut has_trace, mut has_path) = (false, false);
+        for message in conversation.unread() {
+            let (seen, what) = match leaks::leak(&message.value) {
+                None => continue,
+                Some(Leak::Trace(frame)) => (&mut has_trace, format!("a stack trace: {frame}")),
+                Some(Leak::Path(path)) if self.is_known(conversation, &path) => continue,
+                Some(Leak::Path(path)) => (&mut has_path, format!("a path of the server: {path}")),
+            };
+            if std::mem::replace(seen, true) {
+                continue;
+            }
+            let message_text = format!("an error shows {}", mcp_core::excerpt(&what, 200));
+            let help = "log it, and answer with a sentence about what was wrong with the request";
+            let rule = &behaviour::INTERNALS_LEAKED;
+            self.fail(rule, conversation, message.line, message_text, help);
+        }
+    }
+
+    /// Whether a path is no secret: it was sent, belongs to what was asked for, or is on the
+    /// server's command line.
+    fn is_known(&self, conversation: &Conversation, path: &str) -> bool {
+        let is_argument = match &self.scene.target {
+            Target::Command(launch) => launch.arguments.iter().any(|argument| {
+                let argument = argument.to_string_lossy();
+                argument.len() > 1 && (path.contains(&*argument) || argument.contains(path))
+            }),
+            _ => false,
+        };
+        let name = path.rsplit(['/', '\\']).find(|name| !name.is_empty()).unwrap_or(path);
+        let quoted = |text: &str| serde_json::Value::from(text).to_string();
+        is_argument
+            || conversation.recording().was_sent(quoted(path).trim_matches('"'))
+            || conversation.recording().was_sent(&quoted(name))
     }
 
     /// What is left for the next probe, and what was wrong.

@@ -38,6 +38,9 @@ pub struct EntranceSettings {
     pub token: Option<Arc<str>>,
     /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
     pub secure: bool,
+    /// Whether requests of HTTP clients to an HTTP server are recorded as addressed to it, not to us.
+    /// Default: no.
+    pub shows_server: bool,
     /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
     /// How long an HTTP server may take to begin its answer. Default: 10 min.
@@ -62,6 +65,7 @@ impl Default for EntranceSettings {
             origins: Allowed::loopback(),
             token: None,
             secure: false,
+            shows_server: false,
             max_message: 16 << 20,
             answer_timeout: Duration::from_secs(600),
             max_children: 100,
@@ -237,6 +241,7 @@ impl EntranceSettings {
             hosts: self.hosts.clone(),
             origins: self.origins.clone(),
             secure: self.secure,
+            shows_server: self.shows_server,
             answer_timeout: self.answer_timeout,
             max_body: self.max_message,
             name: self.name.clone(),

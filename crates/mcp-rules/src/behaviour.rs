@@ -52,6 +52,22 @@ behaviours! {
         "server/resources#error-handling";
     UNKNOWN_PROMPT_ACCEPTED: "unknown-prompt-accepted", Level::Warning, ALL,
         "server/prompts#error-handling";
+    LISTED_TOOL_UNKNOWN: "listed-tool-unknown", Level::Error, ALL, "server/tools#listing-tools";
+    TOOL_SCHEMA_UNRESOLVABLE: "tool-schema-unresolvable", Level::Error, ALL, "server/tools#tool";
+    VALID_ARGUMENTS_REFUSED: "valid-arguments-refused", Level::Warning, ALL, "server/tools#tool";
+    OPTIONAL_ARGUMENT_REQUIRED: "optional-argument-required", Level::Warning, ALL, "";
+    ABSENT_ARGUMENTS_REFUSED: "absent-arguments-refused", Level::Warning, ALL,
+        "server/tools#calling-tools";
+    INVALID_ARGUMENTS_CODE: "invalid-arguments-code", Level::Warning, ALL,
+        "server/tools#error-handling";
+    ARGUMENT_NOT_RETURNED: "argument-not-returned", Level::Warning, ALL, "";
+    LISTED_PROMPT_UNAVAILABLE: "listed-prompt-unavailable", Level::Warning, ALL,
+        "server/prompts#listing-prompts";
+    LISTED_RESOURCE_UNREADABLE: "listed-resource-unreadable", Level::Warning, ALL,
+        "server/resources#listing-resources";
+    RESOURCE_URI_CHANGED: "resource-uri-changed", Level::Warning, ALL,
+        "server/resources#reading-resources";
+    INTERNALS_LEAKED: "internals-leaked", Level::Warning, ALL, "";
     DECLARED_FEATURE_REFUSED: "declared-feature-refused", Level::Error, ALL, "";
     LIST_UNSTABLE: "list-unstable", Level::Warning, ALL, "";
     INVALID_CURSOR_ACCEPTED: "invalid-cursor-accepted", Level::Warning, ALL,

@@ -42,6 +42,7 @@
 mod ajv;
 mod check;
 mod definition;
+mod document;
 mod error_code;
 mod generated;
 mod ignored;
@@ -63,6 +64,7 @@ mod uri_template;
 mod violation;
 
 pub use definition::Definition;
+pub use document::{Document, referred};
 pub use error_code::{
     DEFINED_CODES, DefinedCode, ErrorCodeClass, ErrorCodePolicy, classify_error_code, defined_code,
 };

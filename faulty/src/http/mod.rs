@@ -54,6 +54,7 @@ pub(crate) async fn serve(server: Arc<Server>, address: &str) -> anyhow::Result<
         Arc::new(Gateway { server, sessions: Mutex::default(), opened: AtomicUsize::new(1) });
     loop {
         let (stream, _) = listener.accept().await?;
+        let _ = stream.set_nodelay(true);
         let gateway = gateway.clone();
         tokio::spawn(async move {
             let service = hyper::service::service_fn(move |request| {

@@ -68,13 +68,13 @@ impl Chosen {
 
 fn write(page: &mut Markup, frame: &Frame, before: u64) {
     let Frame { row, line, findings, .. } = frame;
-    page.raw(&format!("<details class=\"frame\" id=\"frame-{}\"", row.number + before));
+    page.raw("<details class=\"frame\"");
     if let Some(worst) = row.worst {
         page.raw(&format!(" data-worst=\"{worst}\""));
     }
     page.raw("><summary>");
     write_row(page, row, before);
-    page.raw("</summary>\n");
+    page.raw(&format!("</summary><div class=\"inside\" id=\"frame-{}\">\n", row.number + before));
     if let Some(pair) = row.pair {
         page.raw(if row.kind == Kind::Request { "<p>answered by " } else { "<p>answers " });
         link(page, pair + before, "#");
@@ -88,7 +88,7 @@ fn write(page: &mut Markup, frame: &Frame, before: u64) {
     } else {
         with_line(line, |line| write_text(page, text_of(line), findings));
     }
-    page.raw("</details>\n");
+    page.raw("</div></details>\n");
 }
 
 /// What the list of the page shows, in one line.
@@ -152,9 +152,13 @@ fn write_finding(page: &mut Markup, finding: &Finding, before: u64) {
         page.text(&format!(" by the {}", side.as_str()));
     }
     page.raw("</p>");
-    page.element("p", &finding.message);
+    page.raw("<p>");
+    page.prose(&finding.message);
+    page.raw("</p>");
     if let Some(help) = &finding.help {
-        page.element("p", &format!("help: {help}"));
+        page.raw("<p>Help: ");
+        page.prose(help);
+        page.raw("</p>");
     }
     if let Some(related) = &finding.related {
         page.raw("<p>");
@@ -166,7 +170,7 @@ fn write_finding(page: &mut Markup, finding: &Finding, before: u64) {
     let span = finding.span.map(|span| format!("bytes {}–{}", span.start, span.end));
     let place: Vec<String> = place.into_iter().chain(span).collect();
     if !place.is_empty() {
-        page.element("p class=\"quiet\"", &format!("plumb says this {}", place.join(", ")));
+        page.element("p class=\"quiet\"", &format!("plumb says: {}", place.join(", ")));
     }
     page.raw("</div>\n");
 }

@@ -31,6 +31,23 @@ impl Markup {
         }
     }
 
+    /// Adds a sentence in which code stands in backticks.
+    pub(super) fn prose(&mut self, text: &str) {
+        let mut parts = text.split('`');
+        self.text(parts.next().unwrap_or_default());
+        let mut rest = parts.peekable();
+        while let Some(code) = rest.next() {
+            // The last backtick may have no other.
+            if rest.peek().is_none() {
+                self.text("`");
+                self.text(code);
+                return;
+            }
+            self.element("code", code);
+            self.text(rest.next().unwrap_or_default());
+        }
+    }
+
     /// Adds text in an element; `tag` may have attributes.
     pub(super) fn element(&mut self, tag: &str, text: &str) {
         let name = tag.split(' ').next().unwrap_or(tag);
@@ -45,5 +62,23 @@ impl Markup {
 
     pub(super) fn into_string(self) -> String {
         self.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backticks_in_pairs_are_code() {
+        let prose = |text| {
+            let mut page = Markup::default();
+            page.prose(text);
+            page.into_string()
+        };
+        assert_eq!(prose("add `a` and `<b>`"), "add <code>a</code> and <code>&lt;b&gt;</code>");
+        assert_eq!(prose("`a` has `no end"), "<code>a</code> has `no end");
+        assert_eq!(prose("`"), "`");
+        assert_eq!(prose(""), "");
     }
 }

@@ -14,9 +14,9 @@ pub(super) fn write(page: &mut Markup, problems: &[Problem], chosen: &Chosen, be
         page.raw("<p>No problems were found.</p>\n");
         return;
     }
-    page.raw("<table><thead><tr><th scope=\"col\">severity</th><th scope=\"col\">rule</th>\
-              <th scope=\"col\">by</th><th scope=\"col\">count</th><th scope=\"col\">what it demands</th>\
-              <th scope=\"col\">frames</th></tr></thead><tbody>\n");
+    page.raw("<table><thead><tr><th scope=\"col\">Severity</th><th scope=\"col\">Rule</th>\
+              <th scope=\"col\">By</th><th scope=\"col\">Count</th><th scope=\"col\">What is wrong</th>\
+              <th scope=\"col\">Frames</th></tr></thead><tbody>\n");
     for problem in problems {
         page.raw("<tr><td class=\"");
         page.raw(problem.severity);
@@ -31,7 +31,7 @@ pub(super) fn write(page: &mut Markup, problems: &[Problem], chosen: &Chosen, be
         page.raw("</td><td>");
         page.text(&problem.count.to_string());
         page.raw("</td><td>");
-        page.text(problem.summary);
+        page.prose(problem.summary);
         page.raw("</td><td>");
         let frames = problem.frames.iter().filter(|number| chosen.has(**number));
         for number in frames.take(MOST_LINKS) {
@@ -57,10 +57,10 @@ pub(super) fn write_rules(page: &mut Markup, problems: &[Problem]) {
         page.raw("<h2>Rules</h2>\n");
     }
     for rule in rules.into_iter().filter_map(mcp_rules::rule) {
-        page.raw(&format!("<details class=\"rule\" id=\"rule-{}\"><summary>", rule.name));
+        page.raw("<details class=\"rule\"><summary>");
         page.text(rule.name);
-        page.raw("</summary><pre>");
+        page.raw(&format!("</summary><div class=\"inside\" id=\"rule-{}\"><pre>", rule.name));
         page.text(rule.docs);
-        page.raw("</pre></details>\n");
+        page.raw("</pre></div></details>\n");
     }
 }

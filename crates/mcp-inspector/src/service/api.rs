@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
 use super::State as Served;
-use crate::{Frame, Problem, Row, log::Summary, session::SessionView, text::excerpt};
+use crate::{Frame, Problem, Row, log::Summary, schemas, session::SessionView, text::excerpt};
 
 /// What is looked at, and what there is of it.
 #[derive(Debug, Serialize)]
@@ -125,6 +125,28 @@ pub(super) async fn text(
     let Some(line) = served.log.frame(number, |frame| frame.line.clone()) else { return gone() };
     let text = with_line(&line, |line| text_of(line).to_vec());
     ([(CONTENT_TYPE, "application/octet-stream")], text).into_response()
+}
+
+/// The line of the recording, as it is.
+pub(super) async fn line(
+    State(served): State<Served>,
+    Path((_, number)): Path<(String, u64)>,
+) -> Response {
+    let Some(line) = served.log.frame(number, |frame| frame.line.clone()) else { return gone() };
+    ([(CONTENT_TYPE, "application/octet-stream")], line).into_response()
+}
+
+/// The schemas that a frame is judged by.
+pub(super) async fn schemas(
+    State(served): State<Served>,
+    Path((_, number)): Path<(String, u64)>,
+) -> Response {
+    let reading = move || schemas::schemas(&served.log, number);
+    match tokio::task::spawn_blocking(reading).await {
+        Ok(Some(schemas)) => Json(schemas).into_response(),
+        Ok(None) => gone(),
+        Err(_) => StatusCode::INTERNAL_SERVER_ERROR.into_response(),
+    }
 }
 
 pub(super) async fn problems(State(served): State<Served>) -> Json<Vec<Problem>> {

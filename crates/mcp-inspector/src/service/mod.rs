@@ -160,6 +160,8 @@ fn routes(state: State) -> Router {
         .route("/{token}/api/about", get(api::about))
         .route("/{token}/api/frames/{number}", get(api::frame))
         .route("/{token}/api/frames/{number}/text", get(api::text))
+        .route("/{token}/api/frames/{number}/line", get(api::line))
+        .route("/{token}/api/frames/{number}/schemas", get(api::schemas))
         .route("/{token}/api/search", get(api::search))
         .route("/{token}/api/problems", get(api::problems))
         .route("/{token}/api/session", get(api::session))

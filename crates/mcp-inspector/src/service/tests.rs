@@ -41,6 +41,8 @@ const ROUTES: &[&str] = &[
     "api/about",
     "api/frames/1",
     "api/frames/1/text",
+    "api/frames/1/line",
+    "api/frames/1/schemas",
     "api/search?words=[]&how=all",
     "api/problems",
     "api/session",

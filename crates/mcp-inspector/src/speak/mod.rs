@@ -5,6 +5,8 @@
 //! any client, so that what it says and hears is listed and judged in the same way.
 
 mod conversation;
+mod door;
+mod listing;
 mod negotiation;
 mod offer;
 mod refusal;
@@ -22,7 +24,7 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{Era, Revision};
-use mcp_proxy::{Tap, TapSettings};
+use mcp_proxy::{Observation, Passage, Tap, TapSettings, Watcher};
 use mcp_rules::Engine;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
@@ -32,7 +34,7 @@ pub use self::target::Target;
 use self::{
     conversation::{Conversation, Facts},
     negotiation::Wish,
-    offer::{LISTS, MOST_PAGES, Offering},
+    target::Taps,
     view::{Composed, DemoView, Offer, QuestionView, Sent, ServerView, SpeakState, Status},
 };
 use crate::{
@@ -44,11 +46,6 @@ use crate::{
 const LONGEST: usize = 16 << 20;
 /// How long to wait before telling that a server has not opened yet.
 const OPENING: Duration = Duration::from_secs(5);
-/// How long a server may take to list something.
-const LISTING: Duration = Duration::from_secs(30);
-
-/// How long to wait before everything is listed once more.
-const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
 
 const BY_HAND: &str = "disconnected by hand";
 
@@ -80,6 +77,13 @@ struct State {
     is_listing: bool,
     /// Whether something has changed while it was listed.
     must_list_again: bool,
+}
+
+/// Whether something is in no HTTP exchange: what is not sent since it is no message, and what plumb
+/// says in the server's place.
+fn is_seen_nowhere_else(passage: &Passage<'_>) -> bool {
+    let is_ours = passage.observation.is_some_and(Observation::is_by_proxy);
+    is_ours || passage.observation.is_some() && passage.messages.is_empty()
 }
 
 impl std::fmt::Debug for Speaker {
@@ -172,8 +176,11 @@ impl Speaker {
             state.generation += 1;
             let generation = state.generation;
             let session: Arc<str> = generation.to_string().into();
-            let tap = self.tap(generation).for_session(Arc::clone(&session));
-            let (ending, how) = target.begin(ends, tap, LONGEST);
+            let taps = Taps {
+                shown: self.tap(generation, |_| true).for_session(Arc::clone(&session)),
+                aside: self.tap(generation, is_seen_nowhere_else).for_session(Arc::clone(&session)),
+            };
+            let (ending, how) = target.begin(ends, taps, LONGEST);
             self.0.running.send_modify(|count| *count += 1);
             let engine = Arc::clone(&self.0.engine);
             let conversation = Conversation::new(engine, session, near.sender, ending);
@@ -195,12 +202,17 @@ impl Speaker {
     }
 
     /// Shows what passes in the log, and its places to the conversation.
-    fn tap(&self, generation: u64) -> Tap {
+    fn tap(&self, generation: u64, shows: fn(&Passage<'_>) -> bool) -> Tap {
         let limits = &self.0.engine.settings().limits;
         let speaker = self.clone();
-        let watcher = self.0.log.watcher_telling(limits, move |row| {
+        let mut watcher = self.0.log.watcher_telling(limits, move |row| {
             speaker.with(generation, |conversation| conversation.place(row));
             speaker.tell();
+        });
+        let watcher: Watcher = Box::new(move |passage: &Passage<'_>| {
+            if shows(passage) {
+                watcher(passage);
+            }
         });
         let settings = TapSettings { watchers: vec![watcher], ..TapSettings::default() };
         Tap::new(Arc::clone(&self.0.engine), settings)
@@ -384,91 +396,6 @@ impl Speaker {
         offering.unwrap_or_default()
     }
 
-    async fn list_again(self, generation: u64) {
-        self.list(generation).await;
-    }
-
-    /// Asks for all lists that the server has, until nothing has changed meanwhile.
-    async fn list(&self, generation: u64) {
-        {
-            let mut state = self.lock();
-            if state.generation != generation {
-                return;
-            }
-            if std::mem::replace(&mut state.is_listing, true) {
-                state.must_list_again = true;
-                return;
-            }
-        }
-        loop {
-            self.list_once(generation).await;
-            let goes_on = self.has_changed_meanwhile(generation);
-            self.tell();
-            if !goes_on {
-                return;
-            }
-            // Servers tell of changes one by one.
-            tokio::time::sleep(BETWEEN_LISTINGS).await;
-        }
-    }
-
-    /// Whether everything is to be listed once more; otherwise listing is over.
-    fn has_changed_meanwhile(&self, generation: u64) -> bool {
-        let mut state = self.lock();
-        if state.generation != generation {
-            return false;
-        }
-        state.is_listing = std::mem::take(&mut state.must_list_again);
-        state.is_listing
-    }
-
-    async fn list_once(&self, generation: u64) {
-        let capabilities = self.with(generation, |conversation| {
-            let text = conversation.facts.capabilities.as_ref().map(|it| it.get().to_owned());
-            text.unwrap_or_else(|| "{}".to_owned())
-        });
-        let capabilities = capabilities.unwrap_or_default();
-        let mut offering = Offering::default();
-        for (method, member, capability) in LISTS {
-            let has = text::read(&capabilities, |it| it.get(capability).is_some());
-            if has != Some(true) {
-                continue;
-            }
-            if let Err(problem) = self.list_all(generation, method, member, &mut offering).await {
-                offering.problems.push(format!("{method}: {problem}"));
-            }
-        }
-        self.with(generation, |conversation| conversation.offering = offering);
-    }
-
-    async fn list_all(
-        &self,
-        generation: u64,
-        method: &str,
-        member: &'static str,
-        offering: &mut Offering,
-    ) -> Result<(), String> {
-        let mut cursor: Option<String> = None;
-        for _ in 0..MOST_PAGES {
-            let params = cursor.as_ref().map(|cursor| format!(r#"{{"cursor":{cursor}}}"#));
-            let (id, answer) = self.ask(generation, method, params.as_deref())?;
-            let answer = match tokio::time::timeout(LISTING, answer).await {
-                Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => return Err("there will be no answer".to_owned()),
-                Err(_) => return Err("the server does not answer".to_owned()),
-            };
-            let frame = self.with(generation, |conversation| {
-                conversation.calls.iter().rev().find(|call| call.id == id)?.answer
-            });
-            let answer = String::from_utf8_lossy(&answer);
-            cursor = offering.add(id, member, frame.flatten(), &answer)?;
-            if cursor.is_none() {
-                return Ok(());
-            }
-        }
-        Err(format!("there are more than {MOST_PAGES} pages"))
-    }
-
     fn ask(
         &self,
         generation: u64,
@@ -553,6 +480,7 @@ impl Speaker {
             instructions: facts.and_then(|facts| facts.instructions.clone()),
             calls: conversation.map(|it| it.calls.iter().cloned().collect()).unwrap_or_default(),
             questions: questions.collect(),
+            offered: conversation.map(|it| it.offering.version).unwrap_or_default(),
             demo: target.and_then(Target::as_demo).map(|demo| {
                 let (misbehave, tool_results) = demo.switches();
                 DemoView { misbehave, tool_results }

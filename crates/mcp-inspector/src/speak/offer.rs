@@ -27,6 +27,8 @@ pub(super) struct Offering {
     pages: Vec<Page>,
     bytes: usize,
     pub(super) problems: Vec<String>,
+    /// Grows with every change.
+    pub(super) version: u64,
 }
 
 /// The answer to one request.
@@ -74,6 +76,7 @@ impl Offering {
         for page in &mut self.pages {
             if page.id == id && page.frame.is_none() {
                 page.frame = Some(number);
+                self.version += 1;
             }
         }
     }

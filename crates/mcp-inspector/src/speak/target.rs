@@ -3,15 +3,23 @@
 use std::{ffi::OsString, process::ExitStatus, thread};
 
 use mcp_proxy::{
-    Tap,
-    bridge::remote::{self, Remote, RemoteSettings},
+    Access, Tap, UrlKind,
+    bridge::remote::{self, Remote, RemoteError, RemoteSettings},
     shutdown::{Drain, Phase, Trigger},
     stdio::{self, Errors, StdioError, StdioSettings},
 };
 use tokio::sync::oneshot;
 
-use super::wire::Ends;
+use super::{LONGEST, door, wire::Ends};
 use crate::{demo::Demo, frame::exit_of};
+
+/// What is seen of a conversation.
+pub(super) struct Taps {
+    /// All that passes.
+    pub(super) shown: Tap,
+    /// The messages alone, where the exchanges that carry them are shown.
+    pub(super) aside: Tap,
+}
 
 /// A server that can be spoken to.
 #[derive(Debug, Clone)]
@@ -26,7 +34,8 @@ pub struct Target {
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
     Command(OsString, Vec<OsString>),
-    Remote(Remote),
+    Http(String),
+    WebSocket(Remote),
     Demo(Demo),
 }
 
@@ -40,10 +49,18 @@ impl Target {
         Target { name, shown: shown.join(" "), kind: Kind::Command(program, arguments) }
     }
 
-    /// A server at a URL, which is shown as `shown`.
-    pub fn remote(shown: impl Into<String>, remote: Remote) -> Target {
-        let shown = shown.into();
-        Target { name: shown.clone(), shown, kind: Kind::Remote(remote) }
+    /// A server at a URL: `http`, `https`, `ws` or `wss`.
+    ///
+    /// # Errors
+    ///
+    /// If the URL cannot be used.
+    pub fn url(url: &str) -> Result<Target, RemoteError> {
+        let remote = Remote::new(url, LONGEST, &Access::default())?;
+        let kind = match UrlKind::of(url)? {
+            UrlKind::Http => Kind::Http(url.to_owned()),
+            UrlKind::WebSocket => Kind::WebSocket(remote),
+        };
+        Ok(Target { name: url.to_owned(), shown: url.to_owned(), kind })
     }
 
     /// The built-in server.
@@ -55,20 +72,20 @@ impl Target {
     pub(crate) fn as_demo(&self) -> Option<&Demo> {
         match &self.kind {
             Kind::Demo(demo) => Some(demo),
-            Kind::Command(..) | Kind::Remote(_) => None,
+            Kind::Command(..) | Kind::Http(_) | Kind::WebSocket(_) => None,
         }
     }
 
     /// Whether text that is not JSON reaches it.
     pub(super) fn takes_any_text(&self) -> bool {
-        !matches!(self.kind, Kind::Remote(_))
+        !matches!(self.kind, Kind::Http(_) | Kind::WebSocket(_))
     }
 
     /// Begins a conversation. The first ends it when told or dropped, the second says how it ended.
     pub(super) fn begin(
         &self,
         ends: Ends,
-        tap: Tap,
+        Taps { shown: tap, aside }: Taps,
         longest: usize,
     ) -> (Ending, oneshot::Receiver<String>) {
         let (trigger, drain) = Drain::new();
@@ -86,7 +103,16 @@ impl Target {
                     let _ = ended.send(of_process(status));
                 });
             }
-            Kind::Remote(remote) => {
+            Kind::Http(url) => {
+                tokio::spawn(async move {
+                    let streams = ends.into_streams(longest);
+                    let how = door::converse(&url, streams, (&tap, &aside), longest, drain).await;
+                    finish(tap).await;
+                    finish(aside).await;
+                    let _ = ended.send(how);
+                });
+            }
+            Kind::WebSocket(remote) => {
                 let mut settings = RemoteSettings::default();
                 (settings.max_line, settings.drain) = (longest, drain);
                 tokio::spawn(async move {

@@ -38,6 +38,8 @@ pub(crate) struct SpeakState {
     pub(crate) instructions: Option<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) questions: Vec<QuestionView>,
+    /// Changes with what is offered.
+    pub(crate) offered: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) demo: Option<DemoView>,
 }

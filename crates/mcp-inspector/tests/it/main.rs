@@ -7,3 +7,4 @@ mod children;
 mod demo;
 mod files;
 mod styles;
+mod web;

@@ -137,8 +137,8 @@ async fn a_report_is_read_from_disk_without_network_and_script() {
         .await;
     assert_eq!(marked, "\"txt\"");
     browser.click("a[href='#rule-result-invalid']").await;
-    browser
-        .until("document.querySelector(':target')?.textContent.includes('result-invalid') ?? null")
-        .await;
+    // What a link leads to is open.
+    let rule = "document.querySelector(':target')?.closest('details')";
+    browser.until(&format!("{rule}?.open && {rule}.textContent.includes('result-invalid')")).await;
     browser.end().await;
 }

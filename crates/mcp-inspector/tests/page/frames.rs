@@ -218,3 +218,137 @@ async fn fifty_thousand_frames_and_hostile_text_leave_the_page_alive() {
     browser.until("document.querySelector(\"tr[data-number='25010']\") !== null").await;
     browser.end().await;
 }
+
+/// A conversation over HTTP, slow and partly refused.
+fn over_http() -> Vec<String> {
+    let sent = |exchange: u64, message: serde_json::Value| {
+        json!({ "ts": "2026-01-01T10:00:00Z", "from": "client", "msg": message,
+            "http": { "exchange": exchange, "method": "POST", "url": "/mcp", "headers": { "host": "h:1", "content-type": "application/json", "accept": "application/json, text/event-stream", "x-note": "it's" } } })
+        .to_string()
+    };
+    let received = |second: u64, exchange: u64, status: u16, message: serde_json::Value| {
+        json!({ "ts": format!("2026-01-01T10:00:0{second}Z"), "from": "server", "msg": message,
+            "http": { "exchange": exchange, "status": status, "headers": { "content-type": "application/json" } } })
+        .to_string()
+    };
+    vec![
+        sent(1, json!({ "jsonrpc": "2.0", "id": 1, "method": "tools/list" })),
+        received(
+            0,
+            1,
+            200,
+            json!({ "jsonrpc": "2.0", "id": 1, "result": { "tools": [{ "name": "add", "inputSchema": { "type": "object", "properties": { "a": { "type": "number" } } } }] } }),
+        ),
+        sent(
+            2,
+            json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "add", "arguments": { "a": 1 } } }),
+        ),
+        received(
+            3,
+            2,
+            404,
+            json!({ "jsonrpc": "2.0", "id": 2, "error": { "code": -32001, "message": "session not found" } }),
+        ),
+    ]
+}
+
+#[tokio::test]
+async fn rows_are_filtered_by_status_and_time_and_highlighted_apart_from_that() {
+    let Some(browser) = browser::start().await else { return };
+    let served = Served::new(&over_http()).await;
+    browser.page.goto(&served.address).await.unwrap();
+    browser.has_frames(4).await;
+    let shown = "JSON.stringify([...document.querySelectorAll('tr[data-number]')].map(row => Number(row.dataset.number)))";
+    for (filter, expected) in [
+        ("status:404", "[4]"),
+        ("status:2", "[2]"),
+        ("slow:>500ms", "[3,4]"),
+        ("slow:>5s", "[]"),
+        ("tool:add dir:client", "[3]"),
+        ("-kind:request", "[2,4]"),
+        ("id:2 sev:none kind:request", "[3]"),
+        ("\"session not found\"", "[4]"),
+    ] {
+        browser.filter(filter).await;
+        browser.until(&format!("{shown} === '{expected}'")).await;
+    }
+    browser.filter("kind:fish").await;
+    browser.until("document.querySelector('plumb-filter-bar [role=alert]').textContent.includes('kind: is one of')").await;
+    browser.filter("").await;
+    browser.has_frames(4).await;
+    // What is highlighted hides nothing, and a reload keeps it.
+    browser.press("h").await;
+    let input = browser.find("input[aria-label='highlight']").await;
+    input.send_keys("not dir:server").await.unwrap();
+    let marked = "JSON.stringify([...document.querySelectorAll('tr[data-highlight]')].map(row => Number(row.dataset.number)))";
+    browser.until(&format!("{marked} === '[4]'")).await;
+    browser.page.refresh().await.unwrap();
+    browser.has_frames(4).await;
+    browser.until(&format!("{marked} === '[4]'")).await;
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn a_frame_shows_its_http_and_its_schemas_and_is_copied() {
+    let Some(browser) = browser::start().await else { return };
+    let lines = over_http();
+    let served = Served::new(&lines).await;
+    browser.page.goto(&served.address).await.unwrap();
+    browser.has_frames(4).await;
+    browser.select(3).await;
+    browser.click("button[data-tab='http']").await;
+    let http = browser.find("plumb-frame-detail [role=tabpanel]").await.text().await.unwrap();
+    assert!(http.contains("POST /mcp") && http.contains("x-note"), "{http}");
+    browser.click("button[data-tab='schema']").await;
+    let schema = browser.find("[data-schema='inputSchema of add']").await.text().await.unwrap();
+    assert!(schema.contains("\"number\"") && schema.contains("#2"), "{schema}");
+    browser.find("[data-schema^='CallToolRequestParams of ']").await;
+
+    // Without leave to use the clipboard, what is copied is shown.
+    let refused = "Object.defineProperty(navigator.clipboard, 'writeText', { value: () => Promise.reject(new Error('no')) })";
+    browser.page.execute(refused, Vec::new()).await.unwrap();
+    browser.press("y").await;
+    let message = json!({ "jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": { "name": "add", "arguments": { "a": 1 } } });
+    let copied = "(document.querySelector('dialog textarea')?.value ?? null)";
+    for (way, expected) in
+        [("t", message.to_string()), ("n", message.to_string()), ("l", lines[2].clone())]
+    {
+        browser.click(&format!("dialog button[data-way='{way}']")).await;
+        browser.until(&format!("{copied} === {}", json!(expected))).await;
+    }
+    browser.click("dialog button[data-way='c']").await;
+    let curl = browser.until(&format!("{copied}?.startsWith('curl') && {copied}")).await;
+    let curl = curl.as_str().unwrap();
+    assert!(curl.contains("-X 'POST'") && curl.contains(r"x-note: it'\''s"), "{curl}");
+    assert!(curl.contains(&format!("--data-binary '{message}'")), "{curl}");
+    browser.end().await;
+}
+
+#[tokio::test]
+async fn what_was_dropped_is_said_and_a_range_of_time_can_be_chosen() {
+    let Some(browser) = browser::start().await else { return };
+    let lines: Vec<String> = (0..300)
+        .map(|second| {
+            let time = format!("2026-01-01T10:0{}:{:02}Z", second / 60, second % 60);
+            let message = json!({ "jsonrpc": "2.0", "id": second, "method": "ping" });
+            json!({ "ts": time, "from": "client", "msg": message }).to_string()
+        })
+        .collect();
+    let served = Served::keeping(&lines, 100).await;
+    browser.page.goto(&served.address).await.unwrap();
+    browser.has_frames(100).await;
+    let foot = browser.find(".list-foot").await.text().await.unwrap();
+    assert!(foot.contains("200 older ones were dropped"), "{foot}");
+    // Half of the strip is half of the time.
+    let drag = "const canvas = document.querySelector('plumb-overview-strip canvas');
+        const box = canvas.getBoundingClientRect();
+        const at = (kind, part) => canvas.dispatchEvent(new PointerEvent(kind, { bubbles: true, pointerId: 1, clientX: box.left + box.width * part, clientY: box.top + 5 }));
+        canvas.setPointerCapture = () => {};
+        at('pointerdown', 0.5); at('pointermove', 0.75); at('pointermove', 1); at('pointerup', 1);";
+    browser.page.execute(drag, Vec::new()).await.unwrap();
+    let count = "parseInt(document.querySelector('.list-foot').textContent)";
+    browser.until(&format!("{count} > 40 && {count} < 60")).await;
+    browser.press(&char::from(fantoccini::key::Key::Escape).to_string()).await;
+    browser.has_frames(100).await;
+    browser.end().await;
+}

@@ -36,6 +36,7 @@ mod browser;
 mod everything;
 mod faults;
 mod files;
+mod forms;
 mod frames;
 mod live;
 mod pictures;

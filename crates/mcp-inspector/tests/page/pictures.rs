@@ -56,7 +56,8 @@ async fn the_picture_of_speaking() {
     // Times differ from run to run.
     let mask = "for (const cell of document.querySelectorAll('td.time')) if (cell.textContent) cell.textContent = '09:30:00.000';
         for (const cell of document.querySelectorAll('td.took, .call .took')) if (/ms$/.test(cell.textContent)) cell.textContent = '1 ms';
-        for (const cell of document.querySelectorAll('.answer-head .quiet')) if (/ms$/.test(cell.textContent)) cell.textContent = '1 ms'";
+        for (const cell of document.querySelectorAll('.answer-head .quiet')) if (/ms$/.test(cell.textContent)) cell.textContent = '1 ms';
+        for (const strip of document.querySelectorAll('plumb-speak-view canvas')) strip.width = strip.clientWidth";
     browser.page.execute(mask, Vec::new()).await.unwrap();
     let picture = browser.page.screenshot().await.unwrap();
     write("inspect-speak", &picture);

@@ -19,7 +19,12 @@ pub(crate) struct Served {
 
 impl Served {
     pub(crate) async fn new(lines: &[String]) -> Served {
-        let log = Log::new(LogLimits::default());
+        Served::keeping(lines, LogLimits::default().frames).await
+    }
+
+    /// The same, with that many frames at most.
+    pub(crate) async fn keeping(lines: &[String], frames: usize) -> Served {
+        let log = Log::new(LogLimits { frames, ..LogLimits::default() });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let token = mcp_inspector::new_token().unwrap();
         let address = format!("http://{}/{token}/", listener.local_addr().unwrap());

@@ -151,3 +151,40 @@ async fn a_frame_is_sent_again_with_its_meta_and_compared() {
     assert!(again.as_str().unwrap().contains("\"example.com/trace\":\"abc\""), "{again}");
     browser.end().await;
 }
+
+#[tokio::test]
+async fn faults_are_the_same_table_in_errors_and_in_results() {
+    let Some(browser) = browser::start().await else { return };
+    let served = Served::speaking().await;
+    with_tool(&browser, &served, "convert_length").await;
+    let params = browser.find("textarea[aria-label=\"params as JSON\"]").await;
+    params.clear().await.unwrap();
+    let wrong = r#"{"name":"convert_length","arguments":{"value":"x","from":"mile","to":"inch"}}"#;
+    params.send_keys(wrong).await.unwrap();
+    let table = "[...document.querySelectorAll('plumb-call-answer table.error-table tbody tr')].map(row => [row.dataset.path, row.cells[4].textContent])";
+    let mut tables = Vec::new();
+    for kind in ["error", "result"] {
+        send(&browser, "Send anyway").await;
+        let is_new = format!(
+            "document.querySelector('plumb-call-answer').textContent.includes('{}')",
+            if kind == "error" { "-32602" } else { "isError" }
+        );
+        browser.until(&is_new).await;
+        browser.find("plumb-call-answer table.error-table").await;
+        tables.push(browser.value(table).await);
+        browser
+            .page
+            .execute("document.querySelector('input[name=toolResults]').click()", Vec::new())
+            .await
+            .unwrap();
+        browser
+            .until(&format!(
+                "document.querySelector('input[name=toolResults]').checked === {}",
+                kind == "error"
+            ))
+            .await;
+    }
+    assert_eq!(tables[0], tables[1]);
+    assert_eq!(tables[0], serde_json::json!([["/to", "\"inch\""], ["/value", "\"x\""]]));
+    browser.end().await;
+}

@@ -5,7 +5,10 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a server for tests")]
 
-use std::io::{self, BufRead as _, Write as _};
+use std::{
+    io::{self, BufRead as _, Write as _},
+    sync::atomic::{AtomicU64, Ordering},
+};
 
 use serde_json::{Value, json};
 
@@ -85,8 +88,34 @@ fn tools(cursor: &Value) -> Value {
                 json!({ "type": "object", "properties": sum, "required": ["sum"] });
         }
     }
+    tools.extend(shapes());
     tools.push(json!({ "name": "bad-input-schema", "inputSchema": { "type": "text" } }));
     json!({ "tools": tools, "nextCursor": "more" })
+}
+
+/// Tools that work, with forms of all kinds.
+fn shapes() -> [Value; 3] {
+    let string = json!({ "type": "string" });
+    let place = json!({ "type": "object", "properties": { "city": string }, "required": ["city"] });
+    let shapes = json!({
+        "type": "object",
+        "properties": {
+            "note": string,
+            "aside": string,
+            "count": { "type": "integer", "default": 3 },
+            "colour": { "enum": ["red", "green"] },
+            "place": place,
+            "tags": { "type": "array", "items": string },
+        },
+        "required": ["note"],
+    });
+    let by = |title: &str, name: &str, kind: &str| json!({ "title": title, "properties": { name: { "type": kind } }, "required": [name] });
+    let either = json!({ "type": "object", "oneOf": [by("By name", "name", "string"), by("By number", "number", "integer")] });
+    [
+        json!({ "name": "shapes", "inputSchema": shapes }),
+        json!({ "name": "either", "inputSchema": either }),
+        json!({ "name": "counter", "inputSchema": { "type": "object" } }),
+    ]
 }
 
 /// Answers a call, or returns the answer that is to be given after the next request.
@@ -103,6 +132,11 @@ fn call(id: &Value, params: &Value) -> Option<String> {
         "log-line" => {
             say("INFO  Loading <b>model</b> weights…");
             say(&answer.to_string());
+        }
+        "counter" => {
+            static COUNT: AtomicU64 = AtomicU64::new(1);
+            let text = format!("answer {}", COUNT.fetch_add(1, Ordering::Relaxed));
+            result(id, &json!({ "content": [{ "type": "text", "text": text }] }));
         }
         "wrong-id" => result(&json!(99_999), &fine),
         "id-of-another-type" => result(&json!(id.to_string()), &fine),

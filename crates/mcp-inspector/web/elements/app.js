@@ -5,6 +5,7 @@ import { make } from '../model/dom.js';
 import { Filter, FilterError } from '../model/filter.js';
 import { Frames } from '../model/frames.js';
 import * as place from '../model/place.js';
+import { Search } from '../model/search.js';
 import { openCopyMenu } from './copy-menu.js';
 import { openHelp } from './help-dialog.js';
 import { openRule } from './rule-dialog.js';
@@ -33,8 +34,8 @@ export class AppElement extends HTMLElement {
   #place = place.read();
   /** @type {AbortController | null} */
   #life = null;
-  /** @type {AbortController | null} */
-  #searching = null;
+  #filtering = new Search();
+  #highlighting = new Search();
   /** @type {[number, number] | null} */
   #range = null;
   #list = /** @type {FrameListElement} */ (document.createElement('plumb-frame-list'));
@@ -45,6 +46,10 @@ export class AppElement extends HTMLElement {
   #paused = make('button', { 'aria-pressed': 'false', title: 'Hold back new frames (Space)', click: () => this.#pause() }, 'Pause');
   #rangeChip = make('button', { class: 'range', title: 'Show all times again', hidden: true, click: () => this.#clearRange() });
   #filter = /** @type {FilterBarElement} */ (document.createElement('plumb-filter-bar'));
+  #highlight = make('input', {
+    type: 'search', class: 'highlight', 'aria-label': 'highlight', placeholder: 'highlight', spellcheck: 'false', autocomplete: 'off',
+    input: () => this.#highlightBy(this.#highlight.value),
+  });
   #state = make('span', { class: 'state', role: 'status' }, 'connecting');
   #target = make('span', { class: 'target' });
   #work = make('main', { class: 'work' });
@@ -66,7 +71,7 @@ export class AppElement extends HTMLElement {
       this.#views.append(tab);
     }
     const icon = document.querySelector('link[rel="icon"]')?.getAttribute('href') ?? '';
-    this.#tools.replaceChildren(this.#filter, this.#rangeChip, this.#calls, this.#paused);
+    this.#tools.replaceChildren(this.#filter, this.#highlight, this.#rangeChip, this.#calls, this.#paused);
     this.replaceChildren(
       make('header', { class: 'top' }, make('h1', {}, make('img', { src: icon, alt: '' }), 'plumb', this.#target), this.#views,
         make('span', { class: 'spring' }), this.#state, this.#import, make('button', { class: 'link', title: 'Keys and filter (?)', click: openHelp }, 'Help')),
@@ -121,6 +126,8 @@ export class AppElement extends HTMLElement {
     this.#filter.value = this.#place.filter;
     this.#open(this.#place.view);
     this.#filterBy(this.#place.filter);
+    this.#highlight.value = this.#place.highlight;
+    this.#highlightBy(this.#place.highlight);
     if (this.#place.frame) this.#select(this.#place.frame, false);
   }
 
@@ -194,14 +201,14 @@ export class AppElement extends HTMLElement {
 
   /** @param {string} text */
   #filterBy(text) {
-    this.#searching?.abort();
+    this.#filtering.stop();
     try {
       const filter = Filter.parse(text);
       filter.range = this.#range;
       this.#filter.fault = '';
       this.#place.filter = text;
       place.write(this.#place);
-      if (filter.needsSearch) this.#search(filter);
+      this.#filtering.start(filter, this.#frames, () => { this.#frames.filter = filter; }, words => { this.#filter.fault = words; });
       this.#frames.filter = filter.isEmpty ? null : filter;
     } catch (error) {
       if (!(error instanceof FilterError)) throw error;
@@ -209,26 +216,24 @@ export class AppElement extends HTMLElement {
     }
   }
 
-  /** @param {Filter} filter */
-  async #search(filter) {
-    const searching = new AbortController();
-    this.#searching = searching;
-    const { signal } = searching;
+  /** Marks rows without hiding the others. @param {string} text */
+  #highlightBy(text) {
+    this.#highlighting.stop();
+    const fault = (/** @type {string} */ words) => {
+      this.#highlight.setAttribute('aria-invalid', String(words !== ''));
+      this.#highlight.title = words;
+      if (words) this.#say(words);
+    };
     try {
-      while (!signal.aborted) {
-        const total = this.#frames.total;
-        const [found, excluded] = await Promise.all([
-          filter.words.length ? api.search(filter.words, 'all', signal) : [],
-          filter.unwanted.length ? api.search(filter.unwanted, 'any', signal) : [],
-        ]);
-        filter.found = new Set(found);
-        filter.excluded = new Set(excluded);
-        this.#frames.filter = filter;
-        // Later frames may contain it too.
-        do await new Promise(wake => setTimeout(wake, 500)); while (!signal.aborted && this.#frames.total === total);
-      }
+      const filter = Filter.parse(text);
+      fault('');
+      this.#place.highlight = text;
+      place.write(this.#place);
+      this.#highlighting.start(filter, this.#frames, () => { this.#frames.highlight = filter; }, fault);
+      this.#frames.highlight = filter.isEmpty ? null : filter;
     } catch (error) {
-      if (!signal.aborted) this.#filter.fault = error instanceof Error ? error.message : String(error);
+      if (!(error instanceof FilterError)) throw error;
+      fault(error.message);
     }
   }
 
@@ -261,7 +266,7 @@ export class AppElement extends HTMLElement {
       p: () => go(this.#frames.row(selected)?.pair ?? this.#frames.row(selected)?.referred),
       y: () => { if (selected) openCopyMenu(selected); },
       r: () => this.#again(selected, false), e: () => this.#again(selected, true),
-      f: () => { this.#list.follows = !this.#list.follows; }, ' ': () => this.#pause(), '/': () => this.#toFilter(), '?': openHelp,
+      f: () => { this.#list.follows = !this.#list.follows; }, ' ': () => this.#pause(), '/': () => this.#toFilter(), h: () => this.#toHighlight(), '?': openHelp,
       Enter: () => this.#enter(selected),
       Escape: () => this.#escape(),
     };
@@ -302,6 +307,11 @@ export class AppElement extends HTMLElement {
   #escape() {
     if (this.#work.dataset.open) delete this.#work.dataset.open;
     else if (this.#filter.value || this.#range) this.#clearFilter();
+  }
+
+  #toHighlight() {
+    if (this.#tools.hidden) this.#open('frames');
+    this.#highlight.focus();
   }
 
   #toFilter() {

@@ -1,7 +1,7 @@
 // Ways to copy a frame.
 
 import * as api from '../model/api.js';
-import { asCurl, asNdjson, asTraceLine, isHttpRequest } from '../model/copy.js';
+import { asCurl, asNdjson, isHttpRequest } from '../model/copy.js';
 import { make } from '../model/dom.js';
 import { openDialog } from './dialog.js';
 
@@ -9,16 +9,17 @@ import { openDialog } from './dialog.js';
 export async function openCopyMenu(number) {
   const detail = await api.frame(number).catch(() => null);
   if (!detail) return;
-  /** @type {[string, string, () => string][]} */
+  /** @type {[string, string, () => string | Promise<string>][]} */
   const ways = [
     ['t', 'text, as it was sent', () => detail.text ?? detail.base64 ?? ''],
     ['n', 'NDJSON, on one line', () => asNdjson(detail)],
-    ['l', 'line of a trace', () => asTraceLine(detail)],
+    ['l', 'line of a trace', () => api.line(number)],
   ];
   if (isHttpRequest(detail)) ways.push(['c', 'curl command', () => asCurl(detail)]);
   const status = make('p', { role: 'status', class: 'quiet' }, detail.cutFrom ? 'Only the beginning of this frame is kept here.' : '');
   const list = make('ul', { class: 'menu' });
-  const copy = async (/** @type {string} */ text) => {
+  const copy = async (/** @type {string | Promise<string>} */ wanted) => {
+    const text = await wanted;
     try {
       await navigator.clipboard.writeText(text);
       dialog.close();

@@ -6,6 +6,7 @@ import * as json from '../model/json.js';
 import { detailHead } from './detail-head.js';
 import { errorTable, listedFaults } from './error-table.js';
 import { SpanShowEvent } from './events.js';
+import { schemaView } from './schema-view.js';
 import { openTab, tabList } from './tabs.js';
 
 /** @import { Detail } from '../api' */
@@ -122,6 +123,7 @@ export class FrameDetailElement extends HTMLElement {
     }
     views.raw = () => this.#raw(detail, text ?? bytesText(base64 ?? ''));
     if (http) views.http = () => httpView(http);
+    if (detail.row.method) views.schema = () => schemaView(detail.row.number);
     const place = make('div', { role: 'tabpanel', 'aria-label': 'the frame' });
     const tabs = tabList('subtabs', 'ways to see the frame');
     const open = (/** @type {string} */ tab) => {
@@ -132,7 +134,7 @@ export class FrameDetailElement extends HTMLElement {
       tabs.append(make('button', { role: 'tab', 'data-tab': tab, click: () => {
         this.#tab = tab;
         open(tab);
-      } }, { message: 'Message', raw: 'Raw', http: 'HTTP' }[tab] ?? tab));
+      } }, { message: 'Message', raw: 'Raw', http: 'HTTP', schema: 'Schema' }[tab] ?? tab));
     }
     open(views[this.#tab] ? this.#tab : Object.keys(views)[0]);
     return make('section', {}, tabs, place);

@@ -36,8 +36,6 @@ export class FrameListElement extends HTMLElement {
   #strip = /** @type {OverviewStripElement} */ (document.createElement('plumb-overview-strip'));
   /** Whether the selected frame is to be brought into sight once it is there. */
   #mustReveal = false;
-  /** @type {RegExp | null} */
-  highlight = null;
 
   connectedCallback() {
     if (this.childElementCount) return this.#comeBack();
@@ -165,7 +163,7 @@ export class FrameListElement extends HTMLElement {
   #row(row, at, paired) {
     const answer = this.#frames?.calls && row.kind === 'request' && row.pair ? this.#frames.row(row.pair) : undefined;
     const worst = row.worst === 'error' ? row.worst : answer?.worst ?? row.worst;
-    const isLit = this.highlight?.test(`${name(row)} ${row.id ?? ''} ${row.preview}`);
+    const isLit = this.#frames?.isHighlighted(row);
     const arrow = row.from === 'client' ? '→' : row.from === 'server' ? '←' : '·';
     const sender = row.byProxy ? `plumb, in place of the ${row.from}` : row.from ? SENDERS[row.from] : '';
     /** @type {Record<string, string>} */

@@ -6,7 +6,7 @@ import { openDialog } from './dialog.js';
 
 const KEYS = [
   ['j k ↓ ↑', 'next and previous frame'], ['n N', 'next and previous finding'], ['p', 'the other half of the pair'],
-  ['Enter', 'open the selected frame'], ['Esc', 'back to the list; clear the filter'], ['/', 'filter'],
+  ['Enter', 'open the selected frame'], ['Esc', 'back to the list; clear the filter'], ['/', 'filter'], ['h', 'highlight'],
   ['r', 'send the selected frame again'], ['e', 'edit it, then send it again'], ['Ctrl+Enter', 'send what you have composed'],
   ['y', 'copy: text, NDJSON, trace line, curl'], ['f', 'follow new frames, or stop'], ['Space', 'pause, or resume'], ['?', 'this help'],
 ];

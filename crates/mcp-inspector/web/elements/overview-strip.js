@@ -27,6 +27,7 @@ export class OverviewStripElement extends HTMLElement {
     canvas.tabIndex = 0;
     this.replaceChildren(canvas);
     new ResizeObserver(() => this.#draw()).observe(this);
+    matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => this.#draw());
     canvas.addEventListener('pointerdown', event => {
       this.#drag = [event.offsetX, event.offsetX];
       canvas.setPointerCapture(event.pointerId);

@@ -6,7 +6,8 @@ import { draw } from '../model/svg.js';
 
 /** @import { Row } from '../api' */
 
-const [WIDTH, STEP, LEFT, RIGHT] = [640, 26, 60, 580];
+const [WIDTH, STEP, LEFT, RIGHT] = [480, 26, 26, 454];
+const LONGEST = 58;
 
 /** @param {Row[]} rows @param {(number: number) => void} go */
 export function sequenceDiagram(rows, go) {
@@ -28,7 +29,7 @@ export function sequenceDiagram(rows, go) {
     const group = draw('g', { class: kind, 'data-frame': row.number, tabindex: 0, role: 'button', 'aria-label': `${label} from the ${isClient ? 'client' : 'server'}` },
       draw('line', { x1: from, x2: to, y1: y, y2: y }),
       draw('path', { d: `M ${tip} ${y - 4} L ${to} ${y} L ${tip} ${y + 4}` }),
-      draw('text', { x: (LEFT + RIGHT) / 2, y: y - 5, 'text-anchor': 'middle' }, label.length > 70 ? `${label.slice(0, 70)}…` : label));
+      draw('text', { x: (LEFT + RIGHT) / 2, y: y - 5, 'text-anchor': 'middle' }, label.length > LONGEST ? `${label.slice(0, LONGEST)}…` : label));
     group.addEventListener('click', () => go(row.number));
     group.addEventListener('keydown', event => {
       if (event.key !== 'Enter' && event.key !== ' ') return;

@@ -1,6 +1,6 @@
 // What the page asks the program for. Addresses are relative to the page, which is under the token.
 
-/** @import { About, Detail, News, Problem, Rule, SessionView, SpeakNews } from '../api' */
+/** @import { About, Detail, News, Problem, Rule, SchemaView, SessionView, SpeakNews } from '../api' */
 
 /** Something the program has refused. */
 export class ApiError extends Error {
@@ -41,6 +41,19 @@ export const about = async () => (await ask('about')).json();
  * @returns {Promise<Detail>}
  */
 export const frame = async (number, signal) => (await ask(`frames/${number}`, { signal })).json();
+
+/**
+ * The line of the recording, as it is.
+ * @param {number} number
+ */
+export const line = async number => (await ask(`frames/${number}/line`)).text();
+
+/**
+ * The schemas that a frame is judged by.
+ * @param {number} number
+ * @returns {Promise<SchemaView[]>}
+ */
+export const schemas = async number => (await ask(`frames/${number}/schemas`)).json();
 
 /** @returns {Promise<Problem[]>} */
 export const problems = async () => (await ask('problems')).json();

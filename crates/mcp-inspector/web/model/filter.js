@@ -9,6 +9,10 @@ export class FilterError extends Error {}
 
 const SLOW = /^>?(\d+(?:\.\d+)?)(ms|s)?$/;
 
+/** @type {string[]} */
+const KINDS = /** @type {Row['kind'][]} */ (['request', 'notification', 'result', 'error', 'malformed', 'batch', 'text', 'http-request', 'http-response', 'event', 'end', 'stderr',
+  'exit', 'too-long', 'gap']);
+
 /** @param {string} value @param {string | undefined} text */
 const contains = (value, text) => text !== undefined && text.toLowerCase().includes(value.toLowerCase());
 
@@ -22,7 +26,10 @@ const TERMS = {
     if (!side) throw new FilterError(`dir: is client or server, not "${value}"`);
     return row => row.from === side;
   },
-  kind: value => row => row.kind === value,
+  kind: value => {
+    if (!KINDS.includes(value)) throw new FilterError(`kind: is one of ${KINDS.join(', ')}, not "${value}"`);
+    return row => row.kind === value;
+  },
   status: value => row => String(row.status ?? '').startsWith(value) || (value === 'error' && row.kind === 'error'),
   rule: value => row => (row.rules ?? []).some(rule => rule.includes(value)),
   sev: value => {

@@ -40,6 +40,8 @@ export class Frames extends EventTarget {
   #shown = [];
   /** @type {Filter | null} */
   #filter = null;
+  /** @type {Filter | null} */
+  #highlight = null;
   #cursor = 0;
   #announced = false;
   #paused = false;
@@ -84,6 +86,15 @@ export class Frames extends EventTarget {
     this.#filter = filter;
     this.#select();
   }
+
+  /** What is marked; `null` for nothing. @param {Filter | null} filter */
+  set highlight(filter) {
+    this.#highlight = filter;
+    this.#announce();
+  }
+
+  /** @param {Row} row */
+  isHighlighted(row) { return !!this.#highlight?.matches(row); }
 
   /** The range of time that is shown, if it is not all. */
   get range() { return this.#filter?.range ?? null; }

@@ -1,7 +1,7 @@
-// What the address says after `#`: the selected frame, the view and the filter, so that a reload or a sent link shows
-// the same.
+// What the address says after `#`: the selected frame, the view, the filter and what is highlighted, so that a reload or a
+// sent link shows the same.
 
-/** @typedef {{ frame?: number, view: string, filter: string, tab?: string }} Place */
+/** @typedef {{ frame?: number, view: string, filter: string, highlight: string, tab?: string }} Place */
 
 /** @returns {Place} */
 export function read() {
@@ -11,6 +11,7 @@ export function read() {
     frame: frame > 0 ? frame : undefined,
     view: stated.get('view') ?? 'frames',
     filter: stated.get('filter') ?? '',
+    highlight: stated.get('highlight') ?? '',
     tab: stated.get('tab') ?? undefined,
   };
 }
@@ -21,6 +22,7 @@ export function write(place) {
   if (place.frame) stated.set('frame', String(place.frame));
   if (place.view !== 'frames') stated.set('view', place.view);
   if (place.filter) stated.set('filter', place.filter);
+  if (place.highlight) stated.set('highlight', place.highlight);
   if (place.tab) stated.set('tab', place.tab);
   history.replaceState(null, '', `#${stated}`);
 }

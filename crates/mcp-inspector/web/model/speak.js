@@ -19,7 +19,7 @@ const NOTHING = { tools: [], resources: [], templates: [], prompts: [], problems
 
 export class Speak extends EventTarget {
   /** @type {SpeakState} */
-  state = { status: 'idle', servers: [], server: '', revisions: [], calls: [], questions: [] };
+  state = { status: 'idle', servers: [], server: '', revisions: [], calls: [], questions: [], offered: 0 };
   /** @type {Offer} */
   offer = NOTHING;
   /** The conversation whose offer is shown. */
@@ -33,9 +33,7 @@ export class Speak extends EventTarget {
   take(state) {
     this.state = state;
     this.dispatchEvent(new SpeakChangeEvent());
-    // The lists may have been asked for again, which is calls with new answers.
-    const lists = state.calls.filter(call => /^(?:tools|resources|prompts)\/(?:templates\/)?list$/.test(call.method) && call.answer);
-    const offered = state.status === 'idle' ? '' : `${state.session} ${state.status} ${lists.at(-1)?.answer}`;
+    const offered = state.status === 'idle' ? '' : `${state.session} ${state.status} ${state.offered}`;
     if (offered !== this.#offered) {
       this.#offered = offered;
       this.loadOffer();

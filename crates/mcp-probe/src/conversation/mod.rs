@@ -5,9 +5,10 @@ mod incoming;
 mod opening;
 
 use std::{
+    collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering},
     },
     time::Duration,
 };
@@ -80,6 +81,10 @@ struct Inner {
     next_id: AtomicI64,
     /// What the server answered to the handshake.
     opened: Mutex<Option<Value>>,
+    /// What was done once and need not be done again.
+    visited: Mutex<BTreeSet<&'static str>>,
+    /// How many messages were looked at for leaks.
+    read: AtomicUsize,
     closed: AtomicBool,
     disregarded: AtomicBool,
 }
@@ -175,6 +180,8 @@ impl Conversation {
                 capabilities: opening.capabilities.clone(),
                 next_id: AtomicI64::new(1),
                 opened: Mutex::new(None),
+                visited: Mutex::default(),
+                read: AtomicUsize::new(0),
                 closed: AtomicBool::new(false),
                 disregarded: AtomicBool::new(false),
             }),
@@ -223,6 +230,18 @@ impl Conversation {
     /// What has come since `mark`.
     pub fn since(&self, mark: usize) -> Vec<Arc<Incoming>> {
         self.inner.inbox.lock().messages.get(mark..).map(<[_]>::to_vec).unwrap_or_default()
+    }
+
+    /// Whether this is the first time that this is asked about `what`.
+    pub(crate) fn is_first_visit(&self, what: &'static str) -> bool {
+        self.inner.visited.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
+    }
+
+    /// What has come since this was last asked.
+    pub(crate) fn unread(&self) -> Vec<Arc<Incoming>> {
+        let messages = self.since(self.inner.read.load(Ordering::Relaxed));
+        self.inner.read.fetch_add(messages.len(), Ordering::Relaxed);
+        messages
     }
 
     /// An id that was not used yet.

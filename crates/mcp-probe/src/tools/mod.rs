@@ -1,12 +1,157 @@
-//! The phase `tools`.
+//! The phase `tools`: every tool, prompt, resource and template that a server offers, with values
+//! made from what it says about them.
+//!
+//! What is sent follows from the seed and the listing. A valid call may fail for reasons that no
+//! schema states, so what counts is mostly a difference: a call that succeeds, and one that differs
+//! from it in a single point and does not.
 
-use crate::{Found, Probe, Reporter, Settings};
+mod calls;
+mod echo;
+mod hostile;
+mod invalid;
+mod listed;
+mod optional;
+mod plan;
+mod prompts;
+mod resources;
+mod subject;
+mod templates;
+mod undeclared;
+mod valid;
+
+use std::{borrow::Cow, sync::Arc};
+
+use serde_json::Value;
+
+use self::{
+    listed::{Listed, listed},
+    plan::Plan,
+    subject::Subject,
+};
+use crate::{
+    Found, Needs, Phase, Probe, Reporter, Settings, Stage, Steps, StepsFuture, Stop, WireKind,
+};
 
 /// The probes for what a server offers.
 pub(crate) fn probes(
-    _found: &Found,
-    _settings: &Settings,
+    found: &Found,
+    settings: &Settings,
     _reporter: &mut dyn Reporter,
 ) -> Vec<Probe> {
-    Vec::new()
+    let tools = listed(found, |offer| &offer.tools, "name");
+    let permitted = tools.iter().filter(|tool| tool.permitted_by(&settings.safety).is_ok()).count();
+    let share = share(found, settings, permitted);
+    let (mut probes, mut subjects, silence) = (Vec::new(), Vec::new(), Arc::default());
+    for tool in tools {
+        if let Err(refused) = tool.permitted_by(&settings.safety) {
+            let reason = match refused.flag {
+                "" => refused.reason.to_owned(),
+                flag => format!("{}; {flag} includes it", refused.reason),
+            };
+            probes.push(left_alone(&tool, reason));
+            continue;
+        }
+        let subject = Arc::new(Subject::new(tool, settings, share, &silence));
+        probes.extend(subject_probes(&subject));
+        subjects.push(subject);
+    }
+    probes.extend(undeclared::probe(subjects));
+    probes.extend(prompts::probes(found, settings));
+    probes.extend(resources::probe(found));
+    probes.extend(templates::probes(found, settings));
+    probes
+}
+
+/// How many calls each tool gets at a revision, so that there are enough for all.
+fn share(found: &Found, settings: &Settings, tools: usize) -> usize {
+    let revisions = if settings.revisions.is_empty() { 2 } else { settings.revisions.len() };
+    let runs = (tools * revisions.min(found.offers.len())).max(1);
+    let calls = usize::try_from(settings.limits.calls).unwrap_or(usize::MAX);
+    (calls / runs * 3 / 4).clamp(8, 60)
+}
+
+/// The probes of a tool that may be called: those for which its schema gives an occasion.
+fn subject_probes(subject: &Arc<Subject>) -> Vec<Probe> {
+    let Some(plan) = subject.newest_plan() else { return Vec::new() };
+    let tool = subject.name();
+    let mut probes = Vec::new();
+    let mut add = |kind: &str, about: &'static str, calls: Vec<&Value>, steps: ToolSteps| {
+        let name = format!("tools/{tool}/{kind}");
+        let preview = calls.into_iter().map(|arguments| shown_call(tool, arguments)).collect();
+        let used = Arc::clone(subject);
+        probes.push(made(subject.listed(), &name, about, preview, move |stage| {
+            steps(stage, Arc::clone(&used))
+        }));
+    };
+    let valid = plan.valid.iter().map(|valid| &valid.value).collect();
+    add("valid", "calls that fit its schema are understood", valid, valid::steps);
+    if !plan.without.is_empty() {
+        let calls = plan.without.iter().map(|(_, value)| value).collect();
+        add("optional", "what is optional can be left out", calls, optional::steps);
+    }
+    if plan.needs_nothing {
+        let about = "it can be called without `arguments`";
+        add("no-arguments", about, vec![&Value::Null], optional::no_arguments);
+    }
+    if !plan.broken.is_empty() {
+        let calls = plan.broken.iter().map(|broken| &broken.value).collect();
+        add("invalid", "calls that break its schema are refused", calls, invalid::steps);
+    }
+    if !plan.hostile.is_empty() {
+        let calls = plan.hostile.iter().map(|hostile| &hostile.value).collect();
+        add("hostile", "strange but valid values do no harm", calls, hostile::steps);
+    }
+    if plan.echoes {
+        let calls = plan.base.iter().collect();
+        add("echo", "what it returns is what it was given", calls, echo::steps);
+    }
+    probes
+}
+
+/// What a probe does with a tool.
+type ToolSteps = for<'s> fn(&'s mut Stage, Arc<Subject>) -> StepsFuture<'s>;
+
+/// A probe that says why a tool is not called.
+fn left_alone(tool: &Listed, reason: String) -> Probe {
+    let name = format!("tools/{}", tool.name);
+    made(tool, &name, "the tool is left alone", Vec::new(), move |_| {
+        let reason = reason.clone();
+        Box::pin(async move { Err(Stop::Skip(reason)) })
+    })
+}
+
+/// A probe of this phase, at the revisions at which its subject is listed.
+fn made(
+    listed: &Listed,
+    name: &str,
+    about: &'static str,
+    preview: Vec<String>,
+    steps: impl for<'s> Fn(&'s mut Stage) -> StepsFuture<'s> + Send + Sync + 'static,
+) -> Probe {
+    Probe {
+        name: Cow::Owned(mcp_core::excerpt(name, LONGEST_NAME).into_owned()),
+        phase: Phase::Tools,
+        about: Cow::Borrowed(about),
+        revisions: listed.revisions(),
+        wires: WireKind::ALL,
+        needs: Needs::Nothing,
+        everywhere: false,
+        steps: Steps::Made(Arc::new(steps)),
+        preview,
+    }
+}
+
+/// The longest name of a probe.
+const LONGEST_NAME: usize = 160;
+/// How much of a message is shown in a dry run.
+const SHOWN: usize = 2_000;
+
+/// A call as a dry run shows it. Null stands for no arguments.
+fn shown_call(tool: &str, arguments: &Value) -> String {
+    shown("tools/call", &calls::params(tool, Some(arguments).filter(|value| !value.is_null())))
+}
+
+/// A request as a dry run shows it.
+fn shown(method: &str, params: &Value) -> String {
+    mcp_core::excerpt(&format!("{method} {params}"), SHOWN).into_owned()
 }

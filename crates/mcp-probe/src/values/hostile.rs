@@ -1,5 +1,7 @@
 //! Values that fit, but that careless programs stumble over.
 
+use std::fmt;
+
 use serde_json::{Value, json};
 
 use super::{
@@ -69,8 +71,34 @@ pub(crate) enum Malice {
     ExtraMembers,
 }
 
+impl fmt::Display for Malice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Malice::Empty => "empty text",
+            Malice::Blank => "nothing but white space",
+            Malice::Long => "very long text",
+            Malice::Emoji => "emoji",
+            Malice::Nul => "U+0000",
+            Malice::RightToLeft => "text that runs from right to left",
+            Malice::Combining => "combining characters",
+            Malice::Quotes => "quotes and control characters",
+            Malice::Path => "a path that leads elsewhere",
+            Malice::WindowsPath => "a path of Windows",
+            Malice::Sql => "what looks like SQL",
+            Malice::Shell => "what looks like a shell command",
+            Malice::Markup => "what looks like HTML",
+            Malice::Template => "what looks like a template",
+            Malice::Prototype => "`__proto__`",
+            Malice::BeyondDouble => "2^53 + 1",
+            Malice::Extreme => "the greatest or least integer",
+            Malice::Fraction => "an extreme floating-point number",
+            Malice::ExtraMembers => "members named `__proto__` and `constructor`",
+        })
+    }
+}
+
 /// The texts, each with what is hostile about it.
-fn texts() -> Vec<(Malice, String)> {
+pub(crate) fn texts() -> Vec<(Malice, Value)> {
     let long = text::of_length("plumb ", text::LONGEST).unwrap_or_default();
     let texts = [
         (Malice::Empty, ""),
@@ -88,8 +116,8 @@ fn texts() -> Vec<(Malice, String)> {
         (Malice::Blank, " \u{a0}\u{3000}\u{feff} "),
         (Malice::Combining, "Z\u{351}\u{36b}\u{343}a\u{363}\u{366}lgo \u{1100}\u{1161}"),
     ];
-    let texts = texts.into_iter().map(|(malice, text)| (malice, text.to_owned()));
-    texts.chain([(Malice::Long, long)]).collect()
+    let texts = texts.into_iter().map(|(malice, text)| (malice, json!(text)));
+    texts.chain([(Malice::Long, json!(long))]).collect()
 }
 
 fn numbers() -> Vec<(Malice, Value)> {
@@ -109,7 +137,7 @@ pub(super) fn hostile(values: &Values, base: &Value, most: usize) -> Vec<Hostile
         places.iter().filter(|place| kind(place.value)).collect()
     };
     let (strings, integers) = (of(Value::is_string), of(Value::is_number));
-    let texts = texts().into_iter().map(|(malice, text)| (malice, Value::String(text), &strings));
+    let texts = texts().into_iter().map(|(malice, text)| (malice, text, &strings));
     let numbers = numbers().into_iter().map(|(malice, number)| (malice, number, &integers));
     let mut found: Vec<Hostile> = texts
         .chain(numbers)

@@ -203,12 +203,12 @@ impl<'s, 'r> Maker<'s, 'r> {
         while members.len() < least {
             number += 1;
             self.nodes = self.nodes.checked_sub(1)?;
-            let name = if shape.names.is_empty() {
+            let name = if shape.member_names.is_empty() {
                 format!("member{number}")
             } else {
                 let named = Maker::new(self.document, Style::Any, None, self.random);
                 let mut named = Maker { nodes: ATTEMPTS, ..named };
-                named.value(&shape.names, depth + 1)?.as_str()?.to_owned()
+                named.value(&shape.member_names, depth + 1)?.as_str()?.to_owned()
             };
             let value = self.value(&shape.member(&name)?, depth + 1)?;
             members.insert(name, value);

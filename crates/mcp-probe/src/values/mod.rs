@@ -29,13 +29,12 @@ mod tests;
 use mcp_core::Revision;
 use mcp_json::{Limits, Tape};
 use mcp_rules::SchemaContract;
-use mcp_schema::ToolSchemas;
+use mcp_schema::{ToolSchemaError, ToolSchemas};
 use serde_json::Value;
 
-#[cfg_attr(not(test), expect(unused_imports, reason = "the phases that use them follow"))]
 pub(crate) use self::{
     broken::Broken,
-    hostile::{Hostile, Malice},
+    hostile::{Hostile, texts as hostile_texts},
     valid::{Reason, Valid},
 };
 use self::{
@@ -65,6 +64,19 @@ impl Values {
         contract.is_usable().then(|| Values { schema: schema.clone(), contract })
     }
 
+    /// The reference that makes a schema unusable for everybody: it leads nowhere, or in a circle.
+    pub(crate) fn lost_reference(schema: &Value) -> Option<String> {
+        let text = schema.to_string();
+        let mut tape = Tape::new();
+        let document = tape.parse(text.as_bytes(), Limits::default()).ok()?;
+        match ToolSchemas::default().compile(document.root()).err()? {
+            error @ (ToolSchemaError::DanglingRef { .. } | ToolSchemaError::EndlessRef { .. }) => {
+                Some(error.to_string())
+            }
+            _ => None,
+        }
+    }
+
     /// Whether a value surely fits, in whichever dialect the schema is read.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         judge(value, |node| self.contract.surely_accepts(node))
@@ -87,6 +99,7 @@ impl Values {
     }
 
     /// Any value that fits.
+    #[allow(dead_code, reason = "walks draw from it")]
     pub(crate) fn any(&self, random: &mut Random) -> Option<Value> {
         self.make(Style::Any, random)
     }
@@ -109,6 +122,50 @@ impl Values {
         hostile::hostile(self, base, most)
     }
 
+    /// The value without each of the members that it need not have, as far as it then fits, with the
+    /// pointer to what is left out.
+    pub(crate) fn without(&self, base: &Value) -> Vec<(String, Value)> {
+        let mut found = valid::without(self, base);
+        found.retain(|(_, value)| self.accepts(value));
+        found
+    }
+
+    /// Whether the schema says so much about a value that nobody can find fault with it: every
+    /// scalar in it is named by the schema, is a boolean, or lies between two bounds.
+    pub(crate) fn leaves_no_doubt(&self, value: &Value) -> bool {
+        let places = place::places(self.document(), value);
+        let is_certain = |place: &place::Place<'_, '_>| match place.value {
+            Value::Object(_) | Value::Array(_) | Value::Null | Value::Bool(_) => true,
+            value => {
+                place.shape.names(value) || (value.is_number() && place.shape.range.is_closed())
+            }
+        };
+        let scalars = scalars(value);
+        places.iter().filter(|place| !place.value.is_object() && !place.value.is_array()).count()
+            == scalars
+            && places.iter().all(is_certain)
+    }
+
+    /// Pointers to the texts of `base` that may be any other text as well.
+    pub(crate) fn free_texts(&self, base: &Value) -> Vec<String> {
+        let places = place::places(self.document(), base);
+        let texts = places.into_iter().filter(|place| place.value.is_string());
+        texts
+            .filter(|place| {
+                let other = Value::String("plumb-7F3a &c.".to_owned());
+                place.shape.format.is_none()
+                    && place::replaced(base, &place.pointer, Some(other))
+                        .is_some_and(|value| self.accepts(&value))
+            })
+            .map(|place| place.pointer)
+            .collect()
+    }
+
+    /// `base` with another value at a place, if that fits.
+    pub(crate) fn with(&self, base: &Value, pointer: &str, by: Value) -> Option<Value> {
+        place::replaced(base, pointer, Some(by)).filter(|value| self.accepts(value))
+    }
+
     fn document(&self) -> Document<'_> {
         Document::new(&self.schema)
     }
@@ -120,6 +177,15 @@ impl Values {
             let mut maker = Maker::new(self.document(), style, branch, random);
             maker.root().filter(|value| self.accepts(value))
         })
+    }
+}
+
+/// How many scalars there are in a value.
+fn scalars(value: &Value) -> usize {
+    match value {
+        Value::Object(members) => members.values().map(scalars).sum(),
+        Value::Array(elements) => elements.iter().map(scalars).sum(),
+        _ => 1,
     }
 }
 

@@ -48,6 +48,11 @@ impl Range {
         self.low.is_some() || self.high.is_some() || self.multiple_of.is_some()
     }
 
+    /// Whether it has both bounds, and nothing else is asked for.
+    pub(super) fn is_closed(&self) -> bool {
+        self.low.is_some() && self.high.is_some()
+    }
+
     /// A small number of these types within the bounds.
     pub(super) fn small(&self, types: Types) -> Option<Value> {
         let (low, high) = self.integers();
@@ -116,14 +121,15 @@ impl Range {
             if bound.is_exclusive {
                 outside.push((keyword, Value::Number(bound.value.clone())));
             }
-            let beyond = if let Some(value) = bound.value.as_i64() {
-                value.checked_add(outwards).map(|beyond| json!(beyond))
-            } else {
+            let next = bound.value.as_i64().and_then(|value| value.checked_add(outwards));
+            // Most validators compare floating-point numbers: for them, too, it must be outside.
+            let is_outside = |next: &i64| json!(next).as_f64() != Some(bound.as_f64());
+            let beyond = next.filter(is_outside).map(|next| json!(next)).or_else(|| {
                 let value = bound.as_f64();
                 let step = (value.abs() * 0.01).max(1.0);
                 let outwards = if outwards < 0 { -step } else { step };
                 Number::from_f64((value + outwards).round()).map(Value::Number)
-            };
+            });
             outside.extend(beyond.map(|beyond| (keyword, beyond)));
         }
         if let Some(step) = self.multiple_of {
@@ -225,6 +231,15 @@ mod tests {
         let expected =
             [("minimum", json!(0)), ("exclusiveMaximum", json!(7)), ("exclusiveMaximum", json!(8))];
         assert_eq!(outside, expected);
+    }
+
+    #[test]
+    fn numbers_outside_are_so_for_floating_point_as_well() {
+        for bound in [1_i64 << 60, 9_007_199_254_740_993, i64::MAX] {
+            let outside = range(&json!({ "maximum": bound })).outside();
+            assert!(outside.iter().all(|(_, value)| value.as_f64() > json!(bound).as_f64()));
+            assert_eq!(outside.len(), 1);
+        }
     }
 
     #[test]

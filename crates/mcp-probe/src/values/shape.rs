@@ -125,7 +125,7 @@ pub(super) struct Shape<'s> {
     pub(super) additional: Vec<&'s Value>,
     /// Whether there must be no others.
     pub(super) is_closed: bool,
-    pub(super) names: Vec<&'s Value>,
+    pub(super) member_names: Vec<&'s Value>,
     pub(super) dependent: Vec<(&'s str, &'s str)>,
     pub(super) min_properties: u64,
     pub(super) max_properties: Option<u64>,
@@ -208,7 +208,7 @@ impl<'s> Shape<'s> {
             required: BTreeSet::new(),
             additional: Vec::new(),
             is_closed: false,
-            names: Vec::new(),
+            member_names: Vec::new(),
             dependent: Vec::new(),
             min_properties: 0,
             max_properties: None,
@@ -270,7 +270,7 @@ impl<'s> Shape<'s> {
                 _ => {}
             }
         }
-        self.names.extend(says("propertyNames"));
+        self.member_names.extend(says("propertyNames"));
         for keyword in ["dependentRequired", "dependencies"] {
             for (name, needed) in says(keyword).and_then(Value::as_object).into_iter().flatten() {
                 let needed = needed.as_array().into_iter().flatten().filter_map(Value::as_str);
@@ -361,6 +361,12 @@ impl<'s> Shape<'s> {
         ];
         types.sort_by_key(|single| !implied.contains(&(true, *single)));
         types
+    }
+
+    /// Whether the schema names this very value.
+    pub(super) fn names(&self, value: &Value) -> bool {
+        let named = self.constant.into_iter().chain(self.options.iter().flatten().copied());
+        named.chain(self.examples.iter().copied()).chain(self.default).any(|named| named == value)
     }
 
     /// Whether a value may be meant by it, as far as a look at it and its members tells.

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 
-use super::*;
+use super::{hostile::Malice, *};
 use crate::Seed;
 
 const MOST: usize = 40;
@@ -264,6 +264,15 @@ fn unusable_schemas_have_no_values() {
     for schema in [json!({ "type": "nonsense" }), json!({ "$ref": "#/$defs/none" }), json!(7)] {
         assert!(Values::of(&schema, Revision::LATEST).is_none(), "{schema}");
     }
+    let lost = |schema: Value| Values::lost_reference(&schema);
+    assert_eq!(
+        lost(json!({ "$ref": "#/$defs/none" })).as_deref(),
+        Some("`#/$defs/none` leads nowhere")
+    );
+    assert!(lost(json!({ "$ref": "#" })).is_some());
+    assert_eq!(lost(json!({ "$ref": "https://example.com/x" })), None);
+    assert_eq!(lost(json!({ "type": "nonsense" })), None);
+    assert_eq!(lost(json!({ "type": "object" })), None);
 }
 
 fn leaf() -> impl Strategy<Value = Value> {

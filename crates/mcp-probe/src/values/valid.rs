@@ -34,6 +34,8 @@ pub(crate) struct Valid {
 /// Why a value is worth trying.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
+    /// Somebody who knows the tool has named it.
+    Given,
     /// The schema names it as an example or as the default.
     Example,
     /// It has what is required and nothing else.
@@ -63,19 +65,10 @@ pub(super) fn valid(values: &Values, random: &mut Random, most: usize) -> Vec<Va
     let full = values.full(random);
     if let Some(full) = full {
         kept.add(full.clone(), &Reason::Full);
-        let places = places(values.document(), &full);
-        for place in &places {
-            let members = place.value.as_object().into_iter().flatten();
-            for (name, _) in
-                members.filter(|(name, _)| !place.shape.required.contains(name.as_str()))
-            {
-                let token = name.replace('~', "~0").replace('/', "~1");
-                let pointer = format!("{}/{token}", place.pointer);
-                if let Some(value) = replaced(&full, &pointer, None) {
-                    kept.add(value, &Reason::Without(pointer));
-                }
-            }
+        for (pointer, value) in without(values, &full) {
+            kept.add(value, &Reason::Without(pointer));
         }
+        let places = places(values.document(), &full);
         for place in &places {
             for edge in edges(place) {
                 if let Some(value) = replaced(&full, &place.pointer, Some(edge)) {
@@ -99,6 +92,24 @@ pub(super) fn valid(values: &Values, random: &mut Random, most: usize) -> Vec<Va
         }
     }
     kept.found
+}
+
+/// The value without each of the members that it need not have, with the pointer to that. Some may
+/// not fit.
+pub(super) fn without(values: &Values, base: &Value) -> Vec<(String, Value)> {
+    let places = places(values.document(), base);
+    let optional = places.iter().flat_map(|place| {
+        let members = place.value.as_object().into_iter().flatten();
+        members.filter(|(name, _)| !place.shape.required.contains(name.as_str())).map(
+            |(name, _)| {
+                let token = name.replace('~', "~0").replace('/', "~1");
+                format!("{}/{token}", place.pointer)
+            },
+        )
+    });
+    optional
+        .filter_map(|pointer| Some((pointer.clone(), replaced(base, &pointer, None)?)))
+        .collect()
 }
 
 /// What was found so far.

@@ -449,11 +449,14 @@ fn client(url: &Uri) -> Result<Client<HttpsConnector<HttpConnector>, Full<Bytes>
     } else {
         config.with_root_certificates(rustls::RootCertStore::empty())
     };
+    let mut http = HttpConnector::new();
+    http.enforce_http(false);
+    http.set_nodelay(true);
     let connector = hyper_rustls::HttpsConnectorBuilder::new()
         .with_tls_config(config.with_no_client_auth())
         .https_or_http()
         .enable_http1()
-        .build();
+        .wrap_connector(http);
     Ok(Client::builder(TokioExecutor::new()).build(connector))
 }
 

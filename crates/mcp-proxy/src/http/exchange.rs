@@ -5,7 +5,7 @@ use std::{
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use http::{HeaderMap, StatusCode, header::HOST, request};
+use http::{HeaderMap, HeaderValue, StatusCode, header::HOST, request, uri::Scheme};
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
 use ring::digest::{SHA256, digest};
@@ -172,6 +172,13 @@ impl Exchange {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OverTls;
 
+/// Marks a request that is recorded as addressed to the server, not to the proxy.
+#[derive(Debug, Clone)]
+pub(super) struct ServerShown {
+    pub(super) scheme: Scheme,
+    pub(super) host: HeaderValue,
+}
+
 /// The header that names a session.
 const SESSION_ID: &str = "mcp-session-id";
 
@@ -193,9 +200,15 @@ fn session_id(server: Option<&str>, headers: &HeaderMap) -> Option<Arc<str>> {
 }
 
 fn request_part(head: &request::Parts) -> Part {
+    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
+    if let Some(ServerShown { scheme, host }) = head.extensions.get() {
+        let mut headers = head.headers.clone();
+        headers.insert(HOST, host.clone());
+        let url = format!("{scheme}://{}{path}", host.to_str().unwrap_or_default());
+        return Part::Request { method: head.method.to_string(), url, headers };
+    }
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
     let scheme = if head.extensions.get::<OverTls>().is_some() { "https" } else { "http" };
-    let path = head.uri.path_and_query().map_or("/", |path| path.as_str());
     let url = match host {
         Some(host) => format!("{scheme}://{host}{path}"),
         None => path.to_owned(),

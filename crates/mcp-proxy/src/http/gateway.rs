@@ -49,6 +49,8 @@ pub struct GatewaySettings {
     pub origins: Allowed,
     /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
     pub secure: bool,
+    /// Whether requests are recorded as addressed to the server, not to the proxy. Default: no.
+    pub shows_server: bool,
     /// The longest body that is judged and recorded, in bytes. Longer ones pass, unless messages of
     /// their sender are held back. Default: 16 MiB.
     pub max_body: usize,
@@ -66,6 +68,7 @@ impl Default for GatewaySettings {
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
             secure: false,
+            shows_server: false,
             max_body: 16 << 20,
             answer_timeout: Duration::from_secs(600),
             name: None,
@@ -119,6 +122,9 @@ impl Inner {
         let settings = &self.settings;
         if settings.secure {
             request.extensions_mut().insert(OverTls);
+        }
+        if settings.shows_server {
+            request.extensions_mut().insert(self.upstream.shown());
         }
         let name = settings.name.clone();
         let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body)

@@ -12,7 +12,7 @@ use hyper_util::{
     rt::{TokioExecutor, TokioTimer},
 };
 
-use super::body::ProxyBody;
+use super::{body::ProxyBody, exchange::ServerShown};
 use crate::{Access, Address, UpstreamError};
 
 /// Why a server did not answer.
@@ -87,6 +87,11 @@ impl Upstream {
             .build(connector(secure, access)?);
         let scheme = if secure { Scheme::HTTPS } else { Scheme::HTTP };
         Ok(Upstream { scheme, authority, host, path, headers: access.headers().clone(), client })
+    }
+
+    /// What recordings name instead of the proxy.
+    pub(super) fn shown(&self) -> ServerShown {
+        ServerShown { scheme: self.scheme.clone(), host: self.host.clone() }
     }
 
     /// Addresses a request to the server. Paths are kept; `/` stands for the path of the URL.

@@ -42,6 +42,8 @@ pub(crate) enum TestFormat {
     Junit,
     // Annotations of a workflow run.
     Github,
+    // A page for a browser, in one file.
+    Html,
 }
 
 /// How a proxy reports.

@@ -51,7 +51,8 @@ pub(crate) struct TestArgs {
     pub(crate) locked: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
-    /// Output format: for people, one finding per line, code scanning, test reports, workflow runs
+    /// Output format: for people, one finding per line, code scanning, test reports, workflow runs,
+    /// a page
     #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
     pub(crate) format: TestFormat,
     /// The lowest severity that makes the exit code 1 [default: error]

@@ -1,7 +1,6 @@
 use std::{ffi::OsString, path::PathBuf, sync::Arc, thread};
 
 use mcp_inspector::{Log, LogLimits, Speaker, Target};
-use mcp_proxy::{Access, bridge::remote::Remote};
 use mcp_recording::Tail;
 use mcp_rules::{Engine, Origin};
 
@@ -24,7 +23,7 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
     let engine = Arc::new(Engine::new(schemas, plan.settings));
-    let trace = match What::of(target, command, engine.settings().limits.message_bytes)? {
+    let trace = match What::of(target, command)? {
         What::Server(server) => {
             let log = Log::new(LogLimits::default());
             let page = Page::bind(&listen, insecure)?;
@@ -69,11 +68,7 @@ enum What {
 }
 
 impl What {
-    fn of(
-        target: Option<OsString>,
-        command: Vec<OsString>,
-        max_message: usize,
-    ) -> anyhow::Result<What> {
+    fn of(target: Option<OsString>, command: Vec<OsString>) -> anyhow::Result<What> {
         let mut words = command.into_iter();
         if let Some(program) = words.next() {
             return Ok(What::Server(Target::command(program, words.collect())));
@@ -81,12 +76,12 @@ impl What {
         let Some(target) = target else { return Ok(What::Server(Target::demo())) };
         let url = target.to_str().filter(|text| is_url(text));
         let Some(url) = url else { return Ok(What::Recording(target.into())) };
-        let remote = Remote::new(url, max_message, &Access::default()).map_err(|error| {
+        let target = Target::url(url).map_err(|error| {
             Failure::new("the server cannot be used")
                 .because(error)
                 .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
         })?;
-        Ok(What::Server(Target::remote(url, remote)))
+        Ok(What::Server(target))
     }
 }
 

@@ -51,7 +51,7 @@ pub(crate) fn for_programs(format: TestFormat) -> Option<Box<dyn Renderer + Send
         TestFormat::Json => Some(Box::new(json::Json::new(stdout))),
         TestFormat::Sarif => Some(Box::new(sarif::Sarif::new(stdout))),
         TestFormat::Github => Some(Box::new(github::Github::new(stdout))),
-        TestFormat::Human | TestFormat::Junit => None,
+        TestFormat::Human | TestFormat::Junit | TestFormat::Html => None,
     }
 }
 

@@ -10,6 +10,8 @@ mod check;
 mod commands;
 mod compat;
 mod config;
+#[cfg(unix)]
+mod continuous;
 mod diff;
 #[cfg(unix)]
 mod drain_web_socket;

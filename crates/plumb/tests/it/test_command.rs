@@ -51,3 +51,75 @@ fn recordings_are_kept_and_checked_alike() {
     assert_eq!(others, 0, "{found:?}");
     place.run(&["check", "--fail-on", "error", "kept"]).exits(0);
 }
+
+#[test]
+fn a_page_has_every_fault_and_no_markup_of_the_server() {
+    let server = SHELL.replace(r#""name":"shell""#, r#""name":"<script>alert(1)</script>""#);
+    let args = ["test", "--format", "html", "--only", "requests", "--", "sh", "-c", &server];
+    let page = Place::new().run(&args).exits(1).stdout;
+    for part in [
+        "<!doctype html>",
+        "default-src 'none'",
+        "<h1>&lt;script&gt;alert(1)&lt;/script&gt; 1</h1>",
+        "<code>unknown-method-accepted</code>",
+        "<h4>What was said</h4>",
+        "plumb test --only requests/unknown-method --revision 2025-11-25 --seed 1",
+        "answer with the error -32601",
+        "<td class=\"error\">fail</td>",
+    ] {
+        assert!(page.contains(part), "no {part} in {page}");
+    }
+    assert!(!page.contains("<script") && !page.contains(" src=") && !page.contains("@import"));
+}
+
+#[test]
+fn reports_for_programs_have_every_fault() {
+    let run = |format: &str| {
+        let only = "requests/unknown-method";
+        let args = ["test", "--format", format, "--only", only, "--", "sh", "-c", SHELL];
+        Place::new().run(&args).exits(1).stdout
+    };
+    let junit = run("junit");
+    for part in [
+        r#"<testsuites name="plumb test" tests="2" failures="1" errors="0" skipped="0">"#,
+        r#"<testcase name="discover" classname="protocol.2025-11-25"></testcase>"#,
+        r#"type="unknown-method-accepted""#,
+        "repeat: plumb test --only requests/unknown-method",
+    ] {
+        assert!(junit.contains(part), "no {part} in {junit}");
+    }
+    let sarif: serde_json::Value = serde_json::from_str(&run("sarif")).unwrap();
+    let result = &sarif["runs"][0]["results"][0];
+    assert_eq!(result["ruleId"], "unknown-method-accepted");
+    let place = &result["locations"][0]["physicalLocation"]["artifactLocation"]["uri"];
+    assert_eq!(place, "requests/unknown-method%402025-11-25");
+    assert!(run("github").starts_with("::error file=requests/unknown-method@2025-11-25,line="));
+}
+
+/// What is printed must find the fault again, from a shell.
+#[test]
+fn the_line_that_repeats_a_fault_does() {
+    let place = Place::new();
+    let args =
+        ["test", "--env", "A=it's", "--rule", "list-unstable=off", "--timeout", "4", "--only"];
+    let rest = ["requests", "--", "sh", "-c", SHELL];
+    let run = place.run(&[args.as_slice(), rest.as_slice()].concat()).exits(1);
+    let start = run.stdout.find("repeat: ").unwrap() + "repeat: ".len();
+    // The script in it has several lines.
+    let end = run.stdout[start..].find("done'").unwrap() + "done'".len();
+    let line = &run.stdout[start..start + end];
+    let plumb = std::path::Path::new(env!("CARGO_BIN_EXE_plumb"));
+    let path = std::env::var_os("PATH").unwrap();
+    let folders = std::iter::once(plumb.parent().unwrap().to_owned());
+    let path = std::env::join_paths(folders.chain(std::env::split_paths(&path))).unwrap();
+    let again = std::process::Command::new("sh")
+        .args(["-c", line])
+        .env("PATH", path)
+        .current_dir(place.0.path())
+        .output()
+        .unwrap();
+    let text = String::from_utf8(again.stdout).unwrap();
+    assert_eq!(again.status.code(), Some(1), "{text}");
+    assert!(text.contains("error[unknown-method-accepted]"), "{text}");
+    assert!(text.contains("--rule list-unstable=off"), "{text}");
+}

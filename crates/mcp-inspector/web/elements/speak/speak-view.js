@@ -19,6 +19,9 @@ import { welcome } from './welcome.js';
 /** @import { OfferListElement } from './offer-list.js' */
 /** @import { QuestionCardElement } from './question-card.js' */
 
+/** As in styles/speak.css. */
+const STACKED = matchMedia('(max-width: 980px)');
+
 export class SpeakViewElement extends HTMLElement {
   speak = new Speak();
   /** @type {Frames | null} */
@@ -65,7 +68,10 @@ export class SpeakViewElement extends HTMLElement {
     });
     this.addEventListener('plumb-message-sent', event => {
       const { id } = /** @type {MessageSentEvent} */ (event).sent;
-      if (id !== undefined) this.#selectCall(id);
+      if (id === undefined) return;
+      this.#selectCall(id);
+      // Where everything is in one column, the answer may be far down.
+      if (STACKED.matches) this.#calls.scrollIntoView({ block: 'start' });
     });
     this.addEventListener('plumb-call-select', event => this.#selectCall(/** @type {CallSelectEvent} */ (event).id));
     this.addEventListener('plumb-frame-select', () => this.#openTab('frame'));

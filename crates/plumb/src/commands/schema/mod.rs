@@ -1,6 +1,5 @@
 //! Shows the methods and definitions of a revision, or one of them.
 
-mod closure;
 mod listing;
 mod shape;
 
@@ -11,10 +10,9 @@ use std::{
 
 use anyhow::Context as _;
 use mcp_core::Revision;
-use mcp_schema::{Definition, Method};
+use mcp_schema::{Definition, Document, Method};
 use serde_json::{Map, Value, json};
 
-use self::closure::Document;
 use super::Outcome;
 use crate::{
     args::{Color, SchemaArgs, SchemaFormat},
@@ -91,7 +89,7 @@ fn human(
 ) -> anyhow::Result<String> {
     match subject {
         None => Ok(listing::listing(revision, palette, width)),
-        Some(subject) => described(&document(revision)?, revision, subject, palette),
+        Some(subject) => described(&Document::of(revision), revision, subject, palette),
     }
 }
 
@@ -105,14 +103,14 @@ fn described(
     let heading = |name: &str| format!("{bold}{name}{bold:#} {dim}({revision}){dim:#}\n");
     match subject {
         Subject::Definition(definition) => {
-            let shape = shape::shape(document.definition(definition.name)?, palette);
+            let shape = shape::shape(defined(document, definition)?, palette);
             Ok(heading(definition.name) + &shape)
         }
         Subject::Method(method) => {
             let mut out = heading(method.name) + &listing::facts(method);
             for (role, definition) in parts(method) {
                 let _ = writeln!(out, "\n{bold}{role}{bold:#}: {}", definition.name);
-                out.push_str(&shape::shape(document.definition(definition.name)?, palette));
+                out.push_str(&shape::shape(defined(document, definition)?, palette));
             }
             Ok(out)
         }
@@ -122,7 +120,7 @@ fn described(
 fn json(revision: Revision, subject: Option<Subject>) -> anyhow::Result<Value> {
     match subject {
         None => Ok(listing::json(revision)),
-        Some(subject) => exported(&document(revision)?, revision, subject),
+        Some(subject) => exported(&Document::of(revision), revision, subject),
     }
 }
 
@@ -132,14 +130,14 @@ fn exported(document: &Document, revision: Revision, subject: Subject) -> anyhow
         Subject::Definition(definition) => Ok(json!({
             "$schema": document.dialect(),
             "$ref": reference(definition),
-            "$defs": document.closure(&[definition.name])?,
+            "$defs": closure(document, &[definition.name])?,
         })),
         Subject::Method(method) => {
             let names: Vec<&str> = parts(method).map(|(_, definition)| definition.name).collect();
             let mut row = Map::new();
             row.insert("revision".into(), revision.as_str().into());
             row.extend(listing::row(method));
-            row.insert("$defs".into(), document.closure(&names)?.into());
+            row.insert("$defs".into(), closure(document, &names)?.into());
             Ok(row.into())
         }
     }
@@ -160,9 +158,14 @@ fn reference(definition: &Definition) -> String {
     format!("#/$defs/{}", definition.name)
 }
 
-fn document(revision: Revision) -> anyhow::Result<Document> {
-    Document::parse(mcp_schema::schema_text(revision))
-        .with_context(|| format!("the embedded schema of {revision} cannot be read"))
+fn defined<'d>(document: &'d Document, definition: &Definition) -> anyhow::Result<&'d Value> {
+    let name = definition.name;
+    document.definition(name).with_context(|| format!("the document does not define `{name}`"))
+}
+
+fn closure(document: &Document, names: &[&str]) -> anyhow::Result<Map<String, Value>> {
+    let missing = || format!("the document does not define all of {}", names.join(", "));
+    document.closure(names).with_context(missing)
 }
 
 #[cfg(test)]
@@ -187,7 +190,7 @@ mod tests {
     #[test]
     fn every_name_of_every_revision_can_be_shown() {
         for revision in Revision::ALL {
-            let document = document(revision).unwrap();
+            let document = Document::of(revision);
             for name in names(revision) {
                 let subject = find(revision, name).unwrap();
                 let plain = Palette::plain();

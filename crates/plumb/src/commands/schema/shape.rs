@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
+use mcp_schema::referred;
 use serde_json::Value;
 
-use super::closure::target;
 use crate::{style::Palette, text::width};
 
 /// One line of the table.
@@ -66,7 +66,7 @@ fn members(schema: &Value, depth: usize, rows: &mut Vec<Row>) {
 /// `string`, `Tool[]`, `"a" | "b"`, `map of string`, `integer, 0 to 100`, ….
 fn notation(schema: &Value) -> String {
     if let Some(reference) = schema["$ref"].as_str() {
-        return target(reference).to_owned();
+        return referred(reference).to_owned();
     }
     if let Some(value) = schema.get("const") {
         return value.to_string();

@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 use mcp_core::Revision;
-use mcp_json::{Limits, Tape};
-use mcp_probe::{Event, Failure, Found, Outcome, Phase, Report, Seed};
-use mcp_rules::{Severity, message_of};
-use serde_json::Value;
+use mcp_probe::{Event, Failure, Found, Outcome, Phase, Probe, Seed};
+use mcp_rules::Severity;
 
-use super::{located::Locator, recordings::Directory, repeat::Repeat, word};
+use super::{
+    exchange, located::Locator, recordings::Directory, repeat::Repeat, tested::Tested, word,
+};
 use crate::{
     render,
     report::{Fingerprint, Summary},
@@ -16,11 +16,8 @@ use crate::{
     text::{counted, shown_path, visible_lines, without_middle},
 };
 
-const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
 /// Columns of a message in an exchange.
 const MESSAGE: usize = 160;
-/// Lines of an exchange that are shown.
-const EXCHANGE: u64 = 4;
 /// Column at which revisions stand.
 const NAMES: usize = 44;
 
@@ -29,7 +26,6 @@ pub(super) struct Human {
     repeat: Repeat,
     /// What was shown, and at which probe.
     shown: BTreeMap<Fingerprint, String>,
-    left_out: Vec<String>,
     passed: u64,
     failed: u64,
     skipped: u64,
@@ -43,7 +39,6 @@ impl Human {
             palette,
             repeat,
             shown: BTreeMap::new(),
-            left_out: Vec::new(),
             passed: 0,
             failed: 0,
             skipped: 0,
@@ -63,17 +58,12 @@ impl Human {
             Event::Discovered(found) => self.discovered(found),
             Event::PhaseStarted { phase, probes } => self.phase(*phase, *probes),
             Event::ProbeFinished { probe, revision, outcome, failures } => {
-                self.probe(&probe.name, *revision, outcome, failures, &probe.preview);
+                self.probe(probe, *revision, outcome, failures);
             }
             Event::Restarted { reason } => {
                 let Palette { warning, .. } = self.palette;
                 let reason = visible_lines(reason);
                 self.print(&format!("  {warning}restarted{warning:#} the server: {reason}"));
-            }
-            Event::LeftOut { what, reason, flag } => {
-                let flag = if flag.is_empty() { String::new() } else { format!(" ({flag})") };
-                let what = visible_lines(what);
-                self.left_out.push(format!("{what}: {reason}{flag}"));
             }
             _ => {}
         }
@@ -81,15 +71,16 @@ impl Human {
 
     pub(super) fn finish(
         &mut self,
-        report: &Report,
+        tested: &Tested,
         summary: &Summary,
         recordings: Option<&Directory>,
     ) {
         let Palette { bold, good, error, .. } = self.palette;
-        if !self.left_out.is_empty() {
+        let report = &tested.report;
+        if !tested.left_out.is_empty() {
             self.print(&format!("\n{bold}not called{bold:#}"));
-            for line in std::mem::take(&mut self.left_out) {
-                self.print(&format!("  {line}"));
+            for line in &tested.left_out {
+                self.print(&format!("  {}", visible_lines(line).replace('\n', " ")));
             }
         }
         if report.out_of_time {
@@ -156,11 +147,10 @@ impl Human {
 
     fn probe(
         &mut self,
-        name: &str,
+        probe: &Probe,
         revision: Revision,
         outcome: &Outcome,
         failures: &[Failure],
-        preview: &[String],
     ) {
         let Palette { good, error, warning, dim, .. } = self.palette;
         let has_error = failures.iter().any(|f| f.finding.severity == Severity::Error);
@@ -178,24 +168,25 @@ impl Human {
         }
         let mut line = format!(
             "  {style}{label}{style:#} {:<NAMES$} {dim}{revision}{dim:#}",
-            visible_lines(name)
+            visible_lines(&probe.name)
         );
         if let Outcome::Skipped(reason) = outcome {
             let _ = write!(line, "  {dim}{}{dim:#}", visible_lines(reason));
         }
         self.print(&line);
         if *outcome == Outcome::Planned {
-            for text in preview {
+            for text in &probe.preview {
                 let text = visible_lines(text).replace('\n', " ");
                 self.print(&format!("       {}", without_middle(&text, MESSAGE)));
             }
         }
         for failure in failures {
-            self.failure(name, revision, failure);
+            self.failure(probe, revision, failure);
         }
     }
 
-    fn failure(&mut self, name: &str, revision: Revision, failure: &Failure) {
+    fn failure(&mut self, probe: &Probe, revision: Revision, failure: &Failure) {
+        let (name, phase) = (probe.name.as_ref(), probe.phase);
         let Palette { dim, accent, .. } = self.palette;
         let finding = &failure.finding;
         let print = Fingerprint::of(finding);
@@ -210,12 +201,12 @@ impl Human {
         let look = (self.palette, style::stdout_width());
         let shown = render::finding_for_people(&located, look.0, look.1);
         self.print(shown.trim_end());
-        let exchange = exchange(failure);
+        let exchange = exchange::of(failure, phase);
         if exchange.len() > 1 {
             self.print(&format!("  {dim}the exchange:{dim:#}"));
-            for (mark, text) in &exchange {
-                let text = visible_lines(text).replace('\n', " ");
-                self.print(&format!("    {mark} {}", without_middle(&text, MESSAGE)));
+            for said in &exchange {
+                let text = visible_lines(&said.text).replace('\n', " ");
+                self.print(&format!("    {} {}", said.arrow(), without_middle(&text, MESSAGE)));
             }
         }
         if let Some(stderr) = &failure.stderr {
@@ -227,7 +218,7 @@ impl Human {
         }
         let line = visible_lines(&self.repeat.line(name, revision)).into_owned();
         self.print(&format!("  {accent}repeat{accent:#}: {line}"));
-        if let Some(snippet) = self.repeat.snippet(&said_by_client(failure)) {
+        if let Some(snippet) = self.repeat.snippet(&exchange::of_client(failure)) {
             let snippet = visible_lines(&snippet).into_owned();
             self.print(&format!("  {accent}or{accent:#}:     {snippet}"));
         }
@@ -240,54 +231,4 @@ impl Human {
             self.is_broken = writeln!(out, "{line}").is_err();
         }
     }
-}
-
-/// The lines up to that of the failure, with who said them.
-fn exchange(failure: &Failure) -> Vec<(&'static str, String)> {
-    let Some(line) = failure.finding.line else { return Vec::new() };
-    let first = line.saturating_sub(EXCHANGE - 1).max(1);
-    (first..=line).filter_map(|number| said(failure, number)).collect()
-}
-
-/// What the client has said up to the failure, if that is not much.
-fn said_by_client(failure: &Failure) -> Vec<String> {
-    let last = failure.finding.line.unwrap_or(failure.recording.len() as u64).min(40);
-    let own = exchange_of(failure, last);
-    (1..=last)
-        .filter(|number| own.is_none() || exchange_of(failure, *number) == own)
-        .filter_map(|number| said(failure, number))
-        .filter(|(mark, text)| *mark == "→" && !text.starts_with("HTTP "))
-        .map(|(_, text)| text)
-        .collect()
-}
-
-/// What is worth showing of an exchange without a message.
-fn http_of(http: &Value) -> String {
-    let member = |name: &str| http.get(name).map(Value::to_string);
-    let parts = ["method", "status", "sse", "body", "end"].iter().filter_map(|name| {
-        let text = member(name)?;
-        Some(text.trim_matches('"').to_owned())
-    });
-    parts.collect::<Vec<_>>().join(" ")
-}
-
-/// The HTTP exchange of a line.
-fn exchange_of(failure: &Failure, number: u64) -> Option<u64> {
-    let record: Value = serde_json::from_slice(&failure.recording.line(number)?).ok()?;
-    record.pointer("/http/exchange")?.as_u64()
-}
-
-fn said(failure: &Failure, number: u64) -> Option<(&'static str, String)> {
-    let line = failure.recording.line(number)?;
-    let record: Value = serde_json::from_slice(&line).ok()?;
-    let mark = if record["from"] == "client" { "→" } else { "←" };
-    let mut tape = Tape::new();
-    let document = tape.parse(&line, LIMITS).ok()?;
-    // The message as it was sent, to the byte.
-    let text = match (message_of(document.root()), record["raw"].as_str()) {
-        (Some(message), _) => String::from_utf8_lossy(message.raw()).into_owned(),
-        (None, Some(raw)) => raw.to_owned(),
-        (None, None) => format!("HTTP {}", http_of(&record["http"])),
-    };
-    Some((mark, text))
 }

@@ -1,5 +1,7 @@
 //! Tests servers actively.
 
+mod exchange;
+mod html;
 mod human;
 mod junit;
 mod located;
@@ -125,15 +127,25 @@ impl Bench<'_> {
             human.title(name);
         }
         let run = Run::new(server.target, Arc::clone(&self.engine), settings);
-        let Some(report) = conduct(run, human.as_mut())? else { return Ok(None) };
+        let mut left_out = Vec::new();
+        let report = conduct(run, |event| {
+            if let Event::LeftOut { what, reason, flag } = event {
+                let flag = if flag.is_empty() { String::new() } else { format!(" ({flag})") };
+                left_out.push(format!("{what}: {reason}{flag}"));
+            }
+            if let Some(human) = &mut human {
+                human.event(event);
+            }
+        })?;
+        let Some(report) = report else { return Ok(None) };
         if let Some(directory) = &directory {
             directory.keep(&report)?;
         }
         let baseline = shared.or(own.as_mut());
         let mut counts = Summary::default();
-        let tested = Tested::new(server.name, report, repeat, baseline, &mut counts);
+        let tested = Tested::new(server.name, report, repeat, left_out, baseline, &mut counts);
         if let Some(human) = &mut human {
-            human.finish(&tested.report, &counts, directory.as_ref());
+            human.finish(&tested, &counts, directory.as_ref());
         }
         summary.merge(counts);
         Ok(Some(tested))
@@ -173,14 +185,12 @@ impl Bench<'_> {
 }
 
 /// Runs a test; `None` if the user has interrupted it.
-fn conduct(run: Run, mut human: Option<&mut Human>) -> anyhow::Result<Option<Report>> {
+fn conduct(
+    run: Run,
+    mut reporter: impl FnMut(&Event<'_>) + Send,
+) -> anyhow::Result<Option<Report>> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let report = runtime.block_on(async {
-        let mut reporter = |event: &Event<'_>| {
-            if let Some(human) = &mut human {
-                human.event(event);
-            }
-        };
         tokio::select! {
             report = run.run(&mut reporter) => Some(report),
             () = shutdown::requested() => None,
@@ -198,8 +208,11 @@ fn report(
     format: TestFormat,
     fail_on: FailOn,
 ) -> anyhow::Result<()> {
-    if format == TestFormat::Junit {
-        junit::write(&mut io::stdout().lock(), tested, fail_on)?;
+    let stdout = &mut io::stdout().lock();
+    match format {
+        TestFormat::Junit => junit::write(stdout, tested, fail_on)?,
+        TestFormat::Html => html::write(stdout, tested, summary)?,
+        _ => {}
     }
     let Some(mut renderer) = render::for_programs(format) else { return Ok(()) };
     for server in tested {

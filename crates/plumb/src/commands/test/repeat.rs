@@ -84,6 +84,11 @@ impl Repeat {
         Repeat { options, target, command, url }
     }
 
+    /// The server as it was named.
+    pub(super) fn target(&self) -> &str {
+        &self.target
+    }
+
     /// The command that runs this probe alone.
     pub(super) fn line(&self, probe: &str, revision: Revision) -> String {
         let options = self.options.join(" ");

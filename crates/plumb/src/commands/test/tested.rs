@@ -13,6 +13,8 @@ pub(super) struct Tested {
     pub(super) name: Option<String>,
     pub(super) report: Report,
     pub(super) repeat: Repeat,
+    /// What was not called, with the reason and the flag that would include it.
+    pub(super) left_out: Vec<String>,
     /// The failures that the baseline knows, by probe and failure.
     known: BTreeSet<(usize, usize)>,
 }
@@ -23,6 +25,7 @@ impl Tested {
         name: Option<String>,
         report: Report,
         repeat: Repeat,
+        left_out: Vec<String>,
         mut baseline: Option<&mut Baseline>,
         summary: &mut Summary,
     ) -> Tested {
@@ -47,7 +50,7 @@ impl Tested {
                 baseline.leave();
             }
         }
-        Tested { name, report, repeat, known }
+        Tested { name, report, repeat, left_out, known }
     }
 
     /// What stands for a file in reports.

@@ -1,29 +1,39 @@
+//! The definitions of a revision as JSON, for those who show them.
+
 use std::collections::BTreeMap;
 
-use anyhow::Context as _;
+use mcp_core::Revision;
 use serde_json::{Map, Value};
 
 const PREFIX: &str = "#/$defs/";
 
 /// A schema document with every definition under `$defs`.
-pub(super) struct Document(Value);
+#[derive(Debug, Clone)]
+pub struct Document(Value);
 
 impl Document {
-    pub(super) fn parse(text: &str) -> serde_json::Result<Document> {
+    /// That of a revision.
+    pub fn of(revision: Revision) -> Document {
+        Document::parse(crate::schema_text(revision)).unwrap_or(Document(Value::Null))
+    }
+
+    fn parse(text: &str) -> serde_json::Result<Document> {
         serde_json::from_str(text).map(Document)
     }
 
-    pub(super) fn dialect(&self) -> &Value {
+    /// The `$schema` of the document.
+    pub fn dialect(&self) -> &Value {
         &self.0["$schema"]
     }
 
-    pub(super) fn definition(&self, name: &str) -> anyhow::Result<&Value> {
-        (self.0["$defs"].get(name))
-            .with_context(|| format!("the document does not define `{name}`"))
+    /// A definition; `None` if there is none of that name.
+    pub fn definition(&self, name: &str) -> Option<&Value> {
+        self.0["$defs"].get(name)
     }
 
-    /// The definitions called `names` and everything they refer to, transitively.
-    pub(super) fn closure(&self, names: &[&str]) -> anyhow::Result<Map<String, Value>> {
+    /// The definitions called `names` and everything they refer to, transitively; `None` if one of
+    /// them is missing.
+    pub fn closure(&self, names: &[&str]) -> Option<Map<String, Value>> {
         let mut found = BTreeMap::new();
         let mut open: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
         while let Some(name) = open.pop() {
@@ -34,12 +44,12 @@ impl Document {
             references(definition, &mut open);
             found.insert(name, definition.clone());
         }
-        Ok(found.into_iter().collect())
+        Some(found.into_iter().collect())
     }
 }
 
-/// The name of the definition that `reference` points to.
-pub(super) fn target(reference: &str) -> &str {
+/// The name of the definition that a `$ref` points to.
+pub fn referred(reference: &str) -> &str {
     reference.strip_prefix(PREFIX).unwrap_or(reference)
 }
 
@@ -49,7 +59,7 @@ fn references(schema: &Value, names: &mut Vec<String>) {
             for (key, value) in members {
                 match value {
                     Value::String(reference) if key == "$ref" => {
-                        names.push(target(reference).to_owned());
+                        names.push(referred(reference).to_owned());
                     }
                     // Literal values are not schemas, whatever they look like.
                     _ if key == "const" || key == "enum" => {}
@@ -81,6 +91,16 @@ mod tests {
         };
         assert_eq!(names("A"), ["A", "B", "C"]);
         assert_eq!(names("C"), ["C"]);
-        assert!(document.closure(&["E"]).is_err());
+        assert!(document.closure(&["E"]).is_none());
+    }
+
+    #[test]
+    fn every_revision_has_a_document() {
+        for revision in Revision::ALL {
+            let document = Document::of(revision);
+            for definition in crate::definitions(revision) {
+                assert!(document.closure(&[definition.name]).is_some(), "{}", definition.name);
+            }
+        }
     }
 }

@@ -1,0 +1,166 @@
+//! Stack traces and paths in what a server says when something fails.
+
+use serde_json::Value;
+
+/// What should not be in an error.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Leak {
+    /// A stack trace; the line that gives it away.
+    Trace(String),
+    /// A path of the machine that the server runs on.
+    Path(String),
+}
+
+/// How much of a text is looked at.
+const LOOKED_AT: usize = 64 << 10;
+/// How deep values are looked through.
+const DEPTH: usize = 16;
+/// Folders that programs and their data live in.
+const FOLDERS: [&str; 12] = [
+    "/home/",
+    "/Users/",
+    "/root/",
+    "/var/",
+    "/usr/",
+    "/opt/",
+    "/srv/",
+    "/app/",
+    "/tmp/",
+    "/private/",
+    "/mnt/",
+    "/workspace/",
+];
+
+/// What a message says that it should not: only errors, and results that say that they are errors,
+/// are looked at.
+pub(crate) fn leak(message: &Value) -> Option<Leak> {
+    let said = if message.get("error").is_some() {
+        &message["error"]
+    } else if message.pointer("/result/isError") == Some(&Value::Bool(true)) {
+        &message["result"]
+    } else {
+        return None;
+    };
+    let mut texts = Vec::new();
+    collect(said, DEPTH, &mut texts);
+    texts.iter().find_map(|text| {
+        let end = (0..=LOOKED_AT.min(text.len())).rev().find(|end| text.is_char_boundary(*end));
+        in_text(&text[..end.unwrap_or_default()])
+    })
+}
+
+fn collect<'v>(value: &'v Value, depth: usize, texts: &mut Vec<&'v str>) {
+    let Some(depth) = depth.checked_sub(1) else { return };
+    match value {
+        Value::String(text) => texts.push(text),
+        Value::Array(elements) => elements.iter().for_each(|one| collect(one, depth, texts)),
+        Value::Object(members) => members.values().for_each(|one| collect(one, depth, texts)),
+        _ => {}
+    }
+}
+
+fn in_text(text: &str) -> Option<Leak> {
+    let frame = text.lines().find(|line| is_frame(line.trim()));
+    if let Some(frame) = frame {
+        return Some(Leak::Trace(frame.trim().to_owned()));
+    }
+    path(text).map(|path| Leak::Path(path.to_owned()))
+}
+
+/// Whether a line is part of a stack trace.
+fn is_frame(line: &str) -> bool {
+    let has_position = |extensions: &[&str]| {
+        extensions.iter().any(|extension| {
+            line.match_indices(extension).any(|(index, _)| {
+                line[index + extension.len()..].starts_with(|after: char| after.is_ascii_digit())
+            })
+        })
+    };
+    let at = line.strip_prefix("at ");
+    at.is_some_and(|_| has_position(&[".js:", ".ts:", ".mjs:", ".cjs:", ".java:", ".kt:", ".rs:"]))
+        || at.is_some_and(|rest| rest.contains("(node:") || rest.contains(":line "))
+        || line.starts_with("Traceback (most recent call last)")
+        || (line.starts_with("File \"") && line.contains("\", line "))
+        || (line.starts_with("thread '") && line.contains("panicked at "))
+        || line == "stack backtrace:"
+        || (line.starts_with("goroutine ") && line.ends_with("]:"))
+        || (has_position(&[".rb:"]) && line.contains(":in "))
+}
+
+/// The first path of the machine in a text.
+fn path(text: &str) -> Option<&str> {
+    let starts = FOLDERS.iter().flat_map(|folder| text.match_indices(folder));
+    let windows = text.match_indices(":\\").filter_map(|(index, _)| {
+        let start = index.checked_sub(1)?;
+        text.as_bytes()[start].is_ascii_alphabetic().then_some((start, ""))
+    });
+    let begins = |start: usize| {
+        let before = text[..start].chars().next_back();
+        // Part of a longer path or of a URL it is no path of the machine.
+        before.is_none_or(|before| before.is_whitespace() || "\"'`([{<=,:;|".contains(before))
+    };
+    let start =
+        starts.chain(windows).map(|(start, _)| start).filter(|start| begins(*start)).min()?;
+    let rest = &text[start..];
+    let ends = |letter: char| letter.is_whitespace() || "\"'`)]}<>,;|".contains(letter);
+    let path = rest.split(ends).next().unwrap_or_default().trim_end_matches(['.', ':']);
+    let names = path.split(['/', '\\']).filter(|name| !name.is_empty()).count();
+    (names >= 2).then_some(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn of_error(text: &str) -> Option<Leak> {
+        leak(&json!({ "error": { "code": -32603, "message": text } }))
+    }
+
+    #[test]
+    fn traces_are_recognised() {
+        for trace in [
+            "Error: boom\n    at run (/srv/app/index.js:10:5)",
+            "Error\n    at node:internal/process/task_queues (node:internal:1:1)",
+            "Traceback (most recent call last):\n  File \"x.py\", line 3, in f",
+            "java.lang.Error\n\tat com.example.Main.main(Main.java:7)",
+            "thread 'main' panicked at src/main.rs:3:5:\nboom",
+            "goroutine 1 [running]:\nmain.main()",
+            "app.rb:12:in `call'",
+        ] {
+            assert!(matches!(of_error(trace), Some(Leak::Trace(_))), "{trace}");
+        }
+    }
+
+    #[test]
+    fn paths_are_recognised() {
+        let path = |text: &str| match of_error(text) {
+            Some(Leak::Path(path)) => Some(path),
+            _ => None,
+        };
+        let found = path("ENOENT: no such file or directory, open '/home/deploy/data/notes.json'");
+        assert_eq!(found.as_deref(), Some("/home/deploy/data/notes.json"));
+        assert_eq!(path("see C:\\Users\\me\\x.txt.").as_deref(), Some("C:\\Users\\me\\x.txt"));
+        let message = json!({ "result": { "isError": true, "content": [
+            { "type": "text", "text": "cannot open /var/lib/db" }] } });
+        assert_eq!(leak(&message), Some(Leak::Path("/var/lib/db".to_owned())));
+    }
+
+    #[test]
+    fn what_only_looks_like_it_is_left_alone() {
+        for text in [
+            "the path must begin with /",
+            "https://example.com/home/user/x is not allowed",
+            "file:///home/user/x does not exist",
+            "meet me at noon: 12:30",
+            "use /tmp/ or /var/",
+            "a/home/b",
+            "note: see rule 3",
+        ] {
+            assert_eq!(of_error(text), None, "{text}");
+        }
+        let success = json!({ "result": { "content": [{ "type": "text", "text": "/home/a/b" }] } });
+        assert_eq!(leak(&success), None);
+    }
+}

@@ -1,0 +1,244 @@
+//! What can be done with what a server offers.
+
+use mcp_core::{Era, Revision};
+use serde_json::{Map, Value, json};
+
+use super::step::{Step, are_valid};
+use crate::{Offer, Random, Seed, Settings, discover::LISTS, values::Values, wire::WireKind};
+
+const LEVELS: [&str; 8] =
+    ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
+/// How often a step is drawn that may follow.
+const DRAWS: usize = 16;
+
+/// Everything that a walk may choose from.
+pub(super) struct Menu {
+    lists: Vec<usize>,
+    tools: Vec<Tool>,
+    resources: Vec<String>,
+    prompts: Vec<Prompt>,
+    completions: Vec<(Value, String)>,
+    subscribes: bool,
+    logs: bool,
+    cancels: bool,
+}
+
+struct Tool {
+    name: String,
+    /// Given by the user.
+    samples: Vec<Value>,
+    values: Option<Values>,
+}
+
+struct Prompt {
+    name: String,
+    /// With whether they are required.
+    arguments: Vec<(String, bool)>,
+}
+
+/// The kinds of steps.
+#[derive(Clone, Copy)]
+enum Kind {
+    Greet,
+    List,
+    NextPage,
+    Call,
+    Cancel,
+    Read,
+    Prompt,
+    Complete,
+    Subscribe,
+    Unsubscribe,
+    Level,
+}
+
+impl Menu {
+    pub(super) fn new(
+        offer: &Offer,
+        revision: Revision,
+        wire: WireKind,
+        settings: &Settings,
+    ) -> Menu {
+        let is_legacy = revision.era() == Era::Legacy;
+        let text = |value: &Value| value.as_str().map(str::to_owned);
+        let lists = LISTS.iter().enumerate();
+        let lists = lists.filter(|(_, (method, ..))| offer.pages.contains_key(method));
+        let permitted = offer.tools.iter().filter(|tool| settings.safety.permits(tool).is_ok());
+        let tools = permitted.filter_map(|tool| {
+            let name = text(&tool["name"])?;
+            let samples = settings.arguments.get(&name).cloned().unwrap_or_default();
+            let values = Values::of(&tool["inputSchema"], revision);
+            Some(Tool { name, samples, values })
+        });
+        let prompts: Vec<Prompt> = offer
+            .prompts
+            .iter()
+            .filter_map(|prompt| {
+                let arguments = prompt["arguments"].as_array().into_iter().flatten();
+                let arguments = arguments.filter_map(|argument| {
+                    Some((text(&argument["name"])?, argument["required"] == true))
+                });
+                Some(Prompt { name: text(&prompt["name"])?, arguments: arguments.collect() })
+            })
+            .collect();
+        let mut completions = Vec::new();
+        if offer.has("/completions") {
+            for prompt in &prompts {
+                let reference = json!({ "type": "ref/prompt", "name": prompt.name });
+                let arguments = prompt.arguments.iter();
+                completions.extend(arguments.map(|(name, _)| (reference.clone(), name.clone())));
+            }
+        }
+        Menu {
+            lists: lists.map(|(index, _)| index).collect(),
+            tools: tools.collect(),
+            resources: offer.resources.iter().filter_map(|it| text(&it["uri"])).collect(),
+            prompts,
+            completions,
+            subscribes: is_legacy && offer.has("/resources/subscribe"),
+            logs: is_legacy && offer.has("/logging"),
+            // Over HTTP, closing the response cancels from 2026-07-28 on.
+            cancels: wire != WireKind::Http,
+        }
+    }
+
+    /// A walk of so many steps.
+    pub(super) fn walk(&self, random: &mut Random, steps: usize) -> Vec<Step> {
+        let mut walk = Vec::with_capacity(steps);
+        while walk.len() < steps {
+            let drawn = (0..DRAWS).any(|_| {
+                let Some(step) = self.draw(random, &walk) else { return false };
+                walk.push(step);
+                let may_follow = are_valid(&walk);
+                if !may_follow {
+                    walk.pop();
+                }
+                may_follow
+            });
+            if !drawn {
+                walk.push(Step::Greet);
+            }
+        }
+        walk
+    }
+
+    /// The same step with as little as possible, if that is less.
+    pub(super) fn simpler(&self, step: &Step) -> Vec<Step> {
+        let mut simpler = Vec::new();
+        match step {
+            Step::Call { tool, arguments, progress, cancel } => {
+                let call = |arguments: &Value, progress, cancel| {
+                    let (tool, arguments) = (tool.clone(), arguments.clone());
+                    Step::Call { tool, arguments, progress, cancel }
+                };
+                let known = self.tools.iter().find(|known| known.name == *tool);
+                if let Some(least) = known.and_then(Tool::least) {
+                    simpler.push(call(&least, false, false));
+                    simpler.push(call(&least, *progress, *cancel));
+                }
+                simpler.push(call(arguments, false, *cancel));
+                simpler.push(call(arguments, *progress, false));
+            }
+            Step::Prompt { name, .. } => {
+                let prompt = self.prompts.iter().find(|prompt| prompt.name == *name);
+                simpler.extend(prompt.map(|prompt| prompt.step(|_| false)));
+            }
+            Step::Complete { reference, argument, .. } => simpler.push(Step::Complete {
+                reference: reference.clone(),
+                argument: argument.clone(),
+                value: String::new(),
+            }),
+            Step::Level(_) => simpler.push(Step::Level(LEVELS[0])),
+            _ => {}
+        }
+        simpler.retain(|candidate| candidate != step);
+        simpler
+    }
+
+    fn kinds(&self) -> Vec<Kind> {
+        let has_tools = !self.tools.is_empty();
+        let subscribes = self.subscribes && !self.resources.is_empty();
+        let all = [
+            (Kind::Greet, true),
+            (Kind::List, !self.lists.is_empty()),
+            (Kind::NextPage, !self.lists.is_empty()),
+            // Twice, as most of what servers do are calls.
+            (Kind::Call, has_tools),
+            (Kind::Call, has_tools),
+            (Kind::Cancel, has_tools && self.cancels),
+            (Kind::Read, !self.resources.is_empty()),
+            (Kind::Prompt, !self.prompts.is_empty()),
+            (Kind::Complete, !self.completions.is_empty()),
+            (Kind::Subscribe, subscribes),
+            (Kind::Unsubscribe, subscribes),
+            (Kind::Level, self.logs),
+        ];
+        all.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
+    }
+
+    /// A step, which need not be allowed to follow.
+    fn draw(&self, random: &mut Random, walk: &[Step]) -> Option<Step> {
+        let kind = *random.choose(&self.kinds())?;
+        Some(match kind {
+            Kind::Greet => Step::Greet,
+            Kind::List => Step::List(*random.choose(&self.lists)?),
+            Kind::NextPage => Step::NextPage(*random.choose(&self.lists)?),
+            Kind::Call | Kind::Cancel => {
+                let tool = random.choose(&self.tools)?;
+                let (name, arguments) = (tool.name.clone(), tool.arguments(random)?);
+                let (progress, cancel) = (random.one_in(3), matches!(kind, Kind::Cancel));
+                Step::Call { tool: name, arguments, progress, cancel }
+            }
+            Kind::Read => Step::Read(random.choose(&self.resources)?.clone()),
+            Kind::Prompt => random.choose(&self.prompts)?.step(|_| random.one_in(2)),
+            Kind::Complete => {
+                let (reference, argument) = random.choose(&self.completions)?.clone();
+                let value = (*random.choose(&["", "a", "p"])?).to_owned();
+                Step::Complete { reference, argument, value }
+            }
+            Kind::Subscribe => Step::Subscribe(random.choose(&self.resources)?.clone()),
+            Kind::Unsubscribe => {
+                let subscribed: Vec<&String> = walk
+                    .iter()
+                    .filter_map(|step| match step {
+                        Step::Subscribe(uri) => Some(uri),
+                        _ => None,
+                    })
+                    .collect();
+                Step::Unsubscribe((*random.choose(&subscribed)?).clone())
+            }
+            Kind::Level => Step::Level(random.choose(&LEVELS)?),
+        })
+    }
+}
+
+impl Tool {
+    fn arguments(&self, random: &mut Random) -> Option<Value> {
+        if !self.samples.is_empty() {
+            return random.choose(&self.samples).cloned();
+        }
+        let values = self.values.as_ref()?;
+        let arguments = if random.one_in(3) { values.full(random) } else { values.any(random) };
+        arguments.filter(Value::is_object)
+    }
+
+    fn least(&self) -> Option<Value> {
+        if let Some(sample) = self.samples.first() {
+            return Some(sample.clone());
+        }
+        // Any stream will do: the smallest value hardly depends on it.
+        let values = self.values.as_ref()?;
+        values.least(&mut Seed::default().stream(&self.name)).filter(Value::is_object)
+    }
+}
+
+impl Prompt {
+    /// The prompt with the required arguments, and those that are wanted.
+    fn step(&self, mut wants: impl FnMut(&str) -> bool) -> Step {
+        let arguments = self.arguments.iter();
+        let chosen = arguments.filter(|(name, is_required)| *is_required || wants(name));
+        let arguments: Map<String, Value> =
+            chosen.map(|(name, _)| (name.clone(), json!("plumb"))).collect();
+        Step::Prompt { name: self.name.clone(), arguments: arguments.into() }
+    }
+}

@@ -1,0 +1,100 @@
+//! One step of a walk, as data: it can be repeated, left out, and made simpler.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Value, json};
+
+use crate::discover::LISTS;
+
+/// A step of a walk.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    /// `ping`, or `server/discover` where there is none.
+    Greet,
+    /// The first page of a list, by its index in [`LISTS`].
+    List(usize),
+    /// The next page of a list; only after a page of it.
+    NextPage(usize),
+    /// A call of a tool.
+    Call { tool: String, arguments: Value, progress: bool, cancel: bool },
+    /// A resource.
+    Read(String),
+    /// A prompt.
+    Prompt { name: String, arguments: Value },
+    /// Values for an argument.
+    Complete { reference: Value, argument: String, value: String },
+    /// Interest in a resource.
+    Subscribe(String),
+    /// No more interest in it; only after a subscription.
+    Unsubscribe(String),
+    /// From which level on to log.
+    Level(&'static str),
+}
+
+impl Step {
+    /// Whether it counts as a call.
+    pub(super) fn is_call(&self) -> bool {
+        matches!(self, Step::Call { .. } | Step::Read(_) | Step::Prompt { .. })
+    }
+
+    /// The params of its request.
+    pub(super) fn params(&self) -> Value {
+        match self {
+            Step::Greet | Step::List(_) | Step::NextPage(_) => Value::Null,
+            Step::Call { tool, arguments, .. } => json!({ "name": tool, "arguments": arguments }),
+            Step::Read(uri) | Step::Subscribe(uri) | Step::Unsubscribe(uri) => {
+                json!({ "uri": uri })
+            }
+            Step::Prompt { name, arguments } => json!({ "name": name, "arguments": arguments }),
+            Step::Complete { reference, argument, value } => {
+                json!({ "ref": reference, "argument": { "name": argument, "value": value } })
+            }
+            Step::Level(level) => json!({ "level": level }),
+        }
+    }
+
+    /// Its method, in the handshake era.
+    pub(super) fn method(&self) -> &'static str {
+        match self {
+            Step::Greet => "ping",
+            Step::List(list) | Step::NextPage(list) => LISTS[*list].0,
+            Step::Call { .. } => "tools/call",
+            Step::Read(_) => "resources/read",
+            Step::Prompt { .. } => "prompts/get",
+            Step::Complete { .. } => "completion/complete",
+            Step::Subscribe(_) => "resources/subscribe",
+            Step::Unsubscribe(_) => "resources/unsubscribe",
+            Step::Level(_) => "logging/setLevel",
+        }
+    }
+
+    /// What it would send, for people.
+    pub(super) fn preview(&self) -> String {
+        match self {
+            Step::NextPage(_) => format!("{} (the next page)", self.method()),
+            Step::Call { cancel: true, .. } => {
+                format!("{} {}, then notifications/cancelled", self.method(), self.params())
+            }
+            _ if self.params().is_null() => self.method().to_owned(),
+            _ => format!("{} {}", self.method(), self.params()),
+        }
+    }
+}
+
+/// Whether every step may follow those before it.
+pub(super) fn are_valid(steps: &[Step]) -> bool {
+    let (mut subscribed, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    steps.iter().all(|step| match step {
+        Step::List(list) => {
+            listed.insert(*list);
+            true
+        }
+        Step::NextPage(list) => listed.contains(list),
+        Step::Subscribe(uri) => {
+            subscribed.insert(uri);
+            true
+        }
+        Step::Unsubscribe(uri) => subscribed.remove(uri),
+        _ => true,
+    })
+}

@@ -1,0 +1,176 @@
+//! Calls of a tool, and what they come to.
+
+use std::{sync::Arc, time::Duration};
+
+use mcp_core::Era;
+use mcp_rules::behaviour;
+use serde_json::{Value, json};
+use tokio::time::Instant;
+
+use super::{Plan, Subject};
+use crate::{Conversation, Reply, Stage, Stop, Trouble};
+
+/// How long the calls of one probe may take together.
+const TOGETHER: Duration = Duration::from_secs(1);
+/// How many times longer than any other answer the first one of a tool may take.
+const PATIENCE: u32 = 2;
+/// How many times shorter it must be once several tools did not answer.
+const IMPATIENCE: u32 = 5;
+
+/// The calls that one probe makes of a tool.
+#[derive(Debug)]
+pub(super) struct Calls<'s> {
+    subject: &'s Subject,
+    pub(super) plan: Arc<Plan>,
+    pub(super) talk: Conversation,
+    spent: Duration,
+}
+
+/// What a call has come to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    /// A result.
+    Done,
+    /// A result that says that it failed.
+    Failed,
+    /// An error with this code.
+    Refused(i64),
+    /// Something that is to be continued.
+    Unfinished,
+}
+
+impl<'s> Calls<'s> {
+    /// Calls of `subject`, in the conversation that probes share.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be called.
+    pub(super) async fn of(subject: &'s Subject, stage: &mut Stage) -> Result<Calls<'s>, Stop> {
+        let (plan, talk) = subject.on(stage).await?;
+        Ok(Calls { subject, plan, talk, spent: Duration::ZERO })
+    }
+
+    /// Calls the tool. `None` if there were enough calls: they take long, or the server has died of
+    /// one, which is then reported. `what` says what is special about this one.
+    ///
+    /// # Errors
+    ///
+    /// If the server does not answer at all.
+    pub(super) async fn call(
+        &mut self,
+        stage: &mut Stage,
+        arguments: Option<&Value>,
+        what: &str,
+    ) -> Result<Option<Reply>, Stop> {
+        // Once is enough for what takes long.
+        let together = if self.subject.takes_long_elsewhere(stage.revision()) {
+            TOGETHER / 4
+        } else {
+            TOGETHER
+        };
+        if self.spent > together {
+            self.subject.note_long(stage.revision());
+            return Ok(None);
+        }
+        stage.spend_call()?;
+        let (revision, answer) = (stage.revision(), self.talk.limits().answer);
+        let has_answered = self.subject.has_answered(revision);
+        let within = match self.subject.silent_tools() {
+            _ if has_answered => answer,
+            0 => answer * PATIENCE,
+            // Whatever it is, it seems to be the same with all of them.
+            1 | 2 => answer,
+            _ => answer / IMPATIENCE,
+        };
+        let id = json!(self.talk.next_id());
+        let params = params(self.subject.name(), arguments);
+        let message = self.talk.request_message(&id, "tools/call", params).to_string();
+        let started = Instant::now();
+        let called = format!("a call of `{}`", self.subject.name());
+        let reply = self.talk.exchange(&message, &id.to_string(), &called, within).await;
+        self.spent += started.elapsed();
+        match reply {
+            Ok(reply) => {
+                self.subject.note_answer(revision);
+                Ok(Some(reply))
+            }
+            Err(trouble @ Trouble::Unanswered { .. }) => {
+                self.subject.note_slow(revision, has_answered);
+                self.cancel(&id).await?;
+                if !self.is_alive().await {
+                    self.subject.note_wedged();
+                    return Err(trouble.into());
+                }
+                // What has answered before may take long for some arguments.
+                if has_answered { Ok(None) } else { Err(trouble.into()) }
+            }
+            Err(trouble @ Trouble::Ended(_)) => {
+                let line = self.talk.recording().len() as u64;
+                let message = format!("{called} with {what}: {trouble}");
+                let help = "a server must outlive whatever a client sends";
+                stage.fail(&behaviour::SERVER_DIED, &self.talk, line, message, help);
+                Ok(None)
+            }
+            Err(trouble) => Err(trouble.into()),
+        }
+    }
+
+    /// Whether the server answers anything, at once.
+    async fn is_alive(&self) -> bool {
+        let method = match self.talk.revision().era() {
+            Era::Legacy => "ping",
+            Era::Modern => "server/discover",
+        };
+        let id = json!(self.talk.next_id());
+        let message = self.talk.request_message(&id, method, Value::Null).to_string();
+        let within = self.talk.limits().quiet * 4;
+        self.talk.exchange(&message, &id.to_string(), method, within).await.is_ok()
+    }
+
+    /// Cancels a call, unless only the end of its connection could do that.
+    async fn cancel(&self, id: &Value) -> Result<(), Stop> {
+        if self.talk.revision().era() == Era::Legacy || self.talk.wire().as_http().is_none() {
+            let params = json!({ "requestId": id, "reason": "it takes too long for a test" });
+            self.talk.notify("notifications/cancelled", params).await?;
+        }
+        Ok(())
+    }
+}
+
+/// The params of a call.
+pub(super) fn params(tool: &str, arguments: Option<&Value>) -> Value {
+    match arguments {
+        Some(arguments) => json!({ "name": tool, "arguments": arguments }),
+        None => json!({ "name": tool }),
+    }
+}
+
+/// What an answer comes to.
+pub(super) fn verdict(reply: &Reply) -> Verdict {
+    let Some(result) = reply.result() else {
+        return Verdict::Refused(reply.error_code().unwrap_or_default());
+    };
+    match () {
+        () if result["isError"] == true => Verdict::Failed,
+        () if result["resultType"].as_str().is_some_and(|kind| kind != "complete") => {
+            Verdict::Unfinished
+        }
+        () if result.get("task").is_some() => Verdict::Unfinished,
+        () => Verdict::Done,
+    }
+}
+
+/// What an answer that is no success says.
+pub(super) fn complaint(reply: &Reply) -> String {
+    if reply.is_error() {
+        return reply.error_text();
+    }
+    let content = reply.result().and_then(|result| result["content"].as_array());
+    let texts = content.into_iter().flatten().filter_map(|block| block["text"].as_str());
+    texts.collect::<Vec<_>>().join(" ")
+}
+
+/// A complaint, short enough for a message.
+pub(super) fn short_complaint(reply: &Reply) -> String {
+    mcp_core::excerpt(&complaint(reply), 200).into_owned()
+}

@@ -1,0 +1,179 @@
+//! Resource templates, expanded with completions, plain and strange values. What can be read is up
+//! to the server: only the rules judge the answers.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use serde_json::{Value, json};
+
+use super::{Listed, listed, made, shown};
+use crate::{
+    Conversation, Found, Probe, Settings, Stage, StepsFuture, Stop, values::hostile_texts,
+};
+
+/// How many variables of a template are looked at.
+const VARIABLES: usize = 10;
+/// The longest value: URIs of a hundred thousand characters are nobody's business.
+const LONGEST: usize = 2_000;
+
+pub(super) fn probes(found: &Found, _settings: &Settings) -> Vec<Probe> {
+    let templates = listed(found, |offer| &offer.templates, "uriTemplate");
+    let usable = templates.into_iter().filter(|one| mcp_schema::uri_template(&one.name).is_ok());
+    usable
+        .map(|template| {
+            let template = Arc::new(template);
+            let read =
+                |value| shown("resources/read", &json!({ "uri": expand(&template.name, value) }));
+            let preview = vec![read("plumb")];
+            let about = "whatever is put into the template does no harm";
+            let subject = Arc::clone(&template);
+            let name = format!("templates/{}", template.name);
+            made(&template, &name, about, preview, move |stage| steps(stage, Arc::clone(&subject)))
+        })
+        .collect()
+}
+
+fn steps(stage: &mut Stage, template: Arc<Listed>) -> StepsFuture<'_> {
+    Box::pin(async move {
+        let talk = stage.shared().await?;
+        let mut uris = vec![expand(&template.name, "plumb"), expand(&template.name, "1")];
+        if stage.offer().has("/completions") {
+            uris.extend(completed(stage, &talk, &template.name).await?);
+        }
+        let hostile = hostile_texts();
+        let hostile = hostile.iter().filter_map(|(_, text)| text.as_str());
+        uris.extend(
+            hostile.filter(|text| text.len() <= LONGEST).map(|text| expand(&template.name, text)),
+        );
+        uris.dedup();
+        for uri in uris {
+            stage.spend_call()?;
+            talk.request("resources/read", json!({ "uri": uri })).await?;
+        }
+        Ok(())
+    })
+}
+
+/// The template with the first value that the server proposes for each variable.
+async fn completed(
+    stage: &Stage,
+    talk: &Conversation,
+    template: &str,
+) -> Result<Option<String>, Stop> {
+    let mut chosen: Vec<(String, String)> = Vec::new();
+    for variable in variables(template).into_iter().take(VARIABLES) {
+        stage.spend_call()?;
+        let params = json!({
+            "ref": { "type": "ref/resource", "uri": template },
+            "argument": { "name": variable, "value": "" },
+        });
+        let reply = talk.request("completion/complete", params).await?;
+        let value = reply.result().and_then(|result| result.pointer("/completion/values/0"));
+        if let Some(value) = value.and_then(Value::as_str) {
+            chosen.push((variable, value.to_owned()));
+        }
+    }
+    let is_any = !chosen.is_empty();
+    Ok(is_any.then(|| {
+        expand_with(template, |name| {
+            let value = chosen.iter().find(|(variable, _)| variable == name);
+            value.map_or("plumb", |(_, value)| value.as_str())
+        })
+    }))
+}
+
+/// The template with the same value for each variable.
+fn expand(template: &str, value: &str) -> String {
+    expand_with(template, |_| value)
+}
+
+/// Expands a template by RFC 6570, with a string for each variable.
+fn expand_with<'v>(template: &str, value: impl Fn(&str) -> &'v str) -> String {
+    let mut uri = String::new();
+    let mut rest = template;
+    while let Some((literal, after)) = rest.split_once('{') {
+        uri.push_str(literal);
+        let Some((expression, after)) = after.split_once('}') else { break };
+        rest = after;
+        let (operator, names) = match expression.chars().next() {
+            Some(operator) if "+#./;?&".contains(operator) => (operator, &expression[1..]),
+            _ => (' ', expression),
+        };
+        let (first, separator, is_named) = match operator {
+            '#' => ("#", ",", false),
+            '.' => (".", ".", false),
+            '/' => ("/", "/", false),
+            ';' => (";", ";", true),
+            '?' => ("?", "&", true),
+            '&' => ("&", "&", true),
+            _ => ("", ",", false),
+        };
+        let keeps_reserved = matches!(operator, '+' | '#');
+        for (index, variable) in names.split(',').enumerate() {
+            let (name, length) = plain_name(variable);
+            let value: String = value(name).chars().take(length).collect();
+            uri.push_str(if index == 0 { first } else { separator });
+            if is_named {
+                uri.push_str(name);
+                uri.push('=');
+            }
+            encode(&value, keeps_reserved, &mut uri);
+        }
+    }
+    uri.push_str(rest);
+    uri
+}
+
+/// The names of all variables.
+fn variables(template: &str) -> Vec<String> {
+    let expressions = template.split('{').skip(1).filter_map(|part| part.split_once('}'));
+    let names = expressions.flat_map(|(expression, _)| {
+        expression.trim_start_matches(['+', '#', '.', '/', ';', '?', '&']).split(',')
+    });
+    names.map(|variable| plain_name(variable).0.to_owned()).collect()
+}
+
+/// A variable's name, and how many characters of its value are wanted.
+fn plain_name(variable: &str) -> (&str, usize) {
+    let variable = variable.trim_end_matches('*');
+    match variable.split_once(':') {
+        Some((name, length)) => (name, length.parse().unwrap_or(usize::MAX)),
+        None => (variable, usize::MAX),
+    }
+}
+
+fn encode(value: &str, keeps_reserved: bool, uri: &mut String) {
+    for byte in value.bytes() {
+        let letter = char::from(byte);
+        let is_plain = letter.is_ascii_alphanumeric() || "-._~".contains(letter);
+        if is_plain || (keeps_reserved && ":/?#[]@!$&'()*+,;=".contains(letter)) {
+            uri.push(letter);
+        } else {
+            // A string takes everything.
+            let _ = write!(uri, "%{byte:02X}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn templates_are_expanded_as_in_rfc_6570() {
+        let check = |template, value, expected| assert_eq!(expand(template, value), expected);
+        check("note://{name}", "a b/c", "note://a%20b%2Fc");
+        check("file:///{+path}", "a/b?c", "file:///a/b?c");
+        check("x://{a,b}", "1", "x://1,1");
+        check("x:{/a,b}", "1", "x:/1/1");
+        check("x:y{?a,b}", "é", "x:y?a=%C3%A9&b=%C3%A9");
+        check("x:y?z=1{&a}", "1", "x:y?z=1&a=1");
+        check("x:{a:3}{.b}{;c}{#d*}", "hello", "x:hel.hello;c=hello#hello");
+        check("x:plain", "1", "x:plain");
+    }
+
+    #[test]
+    fn variables_have_their_plain_names() {
+        assert_eq!(variables("x://{a}/{+b*}{?c,d:3}"), ["a", "b", "c", "d"]);
+        assert_eq!(variables("x://"), [""; 0]);
+    }
+}

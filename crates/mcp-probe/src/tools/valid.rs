@@ -1,0 +1,80 @@
+//! Calls that fit the schema.
+
+use std::sync::Arc;
+
+use mcp_rules::behaviour;
+use serde_json::json;
+
+use super::{
+    Subject,
+    calls::{self, Calls, Verdict, complaint, short_complaint, verdict},
+};
+use crate::{Reply, Stage, StepsFuture, Stop, values::Reason};
+
+/// A tool that no server has.
+const NO_TOOL: &str = "plumb-no-such-tool";
+
+pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_> {
+    Box::pin(async move {
+        let mut calls = Calls::of(&subject, stage).await?;
+        let plan = Arc::clone(&calls.plan);
+        for (index, valid) in plan.valid.iter().enumerate() {
+            let Some(reply) = calls.call(stage, Some(&valid.value), "valid arguments").await?
+            else {
+                break;
+            };
+            let verdict = verdict(&reply);
+            if matches!(verdict, Verdict::Done | Verdict::Unfinished) {
+                continue;
+            }
+            if verdict == Verdict::Refused(-32601)
+                || (index == 0 && is_unknown(stage, &calls, &subject, &reply).await?)
+            {
+                let error = short_complaint(&reply);
+                let message =
+                    format!("`{}` is listed, but cannot be called: {error}", subject.name());
+                let help = "serve what you list, or do not list it";
+                let rule = &behaviour::LISTED_TOOL_UNKNOWN;
+                stage.fail(rule, &calls.talk, reply.line(), message, help);
+                break;
+            }
+            // What is left out is looked at by another probe.
+            let is_whole = plan.without.is_empty()
+                || matches!(valid.reason, Reason::Given | Reason::Full | Reason::Edge(_));
+            if verdict == Verdict::Refused(-32602) && is_whole && plan.leaves_no_doubt(valid) {
+                let (name, error) = (subject.name(), short_complaint(&reply));
+                let message = format!(
+                    "`{name}` refuses arguments that fit its schema, {}: {error}",
+                    mcp_core::excerpt(&valid.value.to_string(), 200)
+                );
+                let help = "put the constraint into the schema, or fail with `isError`";
+                let rule = &behaviour::VALID_ARGUMENTS_REFUSED;
+                stage.fail(rule, &calls.talk, reply.line(), message, help);
+                break;
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Whether the server says of a listed tool what it says of one that does not exist.
+async fn is_unknown(
+    stage: &mut Stage,
+    calls: &Calls<'_>,
+    subject: &Subject,
+    reply: &Reply,
+) -> Result<bool, Stop> {
+    let said = complaint(reply);
+    let is_about_names = said.contains(subject.name()) || {
+        let said = said.to_lowercase();
+        ["unknown", "not found", "no such", "not exist"].iter().any(|words| said.contains(words))
+    };
+    if !is_about_names {
+        return Ok(false);
+    }
+    stage.spend_call()?;
+    let params = calls::params(NO_TOOL, Some(&json!({})));
+    let other = calls.talk.request("tools/call", params).await?;
+    let is_same_kind = other.is_error() == reply.is_error() && verdict(&other) != Verdict::Done;
+    Ok(is_same_kind && complaint(&other) == said.replace(subject.name(), NO_TOOL))
+}

@@ -1,0 +1,169 @@
+//! Faults that show only after certain steps are found and shrunk to those steps.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, Command, Stdio},
+    sync::Arc,
+};
+
+use http::HeaderMap;
+use mcp_core::Revision;
+use mcp_probe::{
+    Event, Failure, Launch, Outcome, Phase, Report, Run, Safety, Seed, Settings, Target,
+};
+use mcp_rules::Engine;
+use mcp_schema::Schemas;
+use serde_json::Value;
+
+const SERVER: &str = env!("CARGO_BIN_EXE_faulty-server");
+
+fn over_stdio(fault: Option<&str>) -> Target {
+    let arguments = fault.iter().flat_map(|fault| ["--fault", fault]).map(Into::into).collect();
+    Target::Command(Launch { program: SERVER.into(), arguments, ..Launch::default() })
+}
+
+/// A server over HTTP, which ends with this value.
+struct Served(Child, String);
+
+impl Served {
+    fn start(fault: Option<&str>) -> Served {
+        let mut command = Command::new(SERVER);
+        command.args(["--listen", "127.0.0.1:0"]).stdout(Stdio::piped());
+        command.args(fault.iter().flat_map(|fault| ["--fault", fault]));
+        let mut child = command.spawn().unwrap();
+        let mut url = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        Served(child, url.trim().to_owned())
+    }
+
+    fn target(&self) -> Target {
+        Target::url(&self.1, HeaderMap::new()).unwrap()
+    }
+}
+
+impl Drop for Served {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+fn walks(revisions: &[Revision]) -> Settings {
+    Settings {
+        seed: Seed::new(1),
+        phases: vec![Phase::Stateful],
+        revisions: revisions.to_vec(),
+        safety: Safety { allow_writes: true, ..Safety::default() },
+        ..Settings::default()
+    }
+}
+
+async fn test(target: Target, settings: Settings) -> Report {
+    let engine = Arc::new(Engine::new(Schemas::embedded(), mcp_rules::Settings::default()));
+    let mut ignored = |_: &Event<'_>| {};
+    Run::new(target, engine, settings).run(&mut ignored).await.unwrap()
+}
+
+/// What the client has said before a failure, apart from the opening and the liveness check.
+fn said(failure: &Failure) -> Vec<String> {
+    let text = String::from_utf8(failure.recording.text()).unwrap();
+    let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+    let last = failure.finding.line.unwrap_or(u64::MAX);
+    let of_client = (1..).zip(records).filter(|(line, it)| *line <= last && it["from"] == "client");
+    let methods = of_client.filter_map(|(_, it)| Some(it["msg"]["method"].as_str()?.to_owned()));
+    let is_opening = |method: &str| {
+        matches!(method, "initialize" | "notifications/initialized" | "server/discover")
+    };
+    methods.filter(|method| !is_opening(method)).collect()
+}
+
+#[track_caller]
+fn first<'r>(report: &'r Report, rule: &str) -> &'r Failure {
+    let found: Vec<&str> = report.failures().map(|failure| failure.finding.rule.name).collect();
+    report
+        .failures()
+        .find(|failure| failure.finding.rule.name == rule)
+        .unwrap_or_else(|| panic!("no {rule} in {found:?}"))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn dying_at_a_list_after_a_subscription_takes_two_steps() {
+    let target = over_stdio(Some("list-after-subscribe-dies"));
+    let report = test(target, walks(&[Revision::V2025_11_25])).await;
+    let said = said(first(&report, "server-died"));
+    assert_eq!(said, ["resources/subscribe", "tools/list"]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_third_call_takes_three_calls() {
+    let target = over_stdio(Some("third-call-empty"));
+    let report = test(target, walks(&[Revision::V2025_11_25])).await;
+    let said_so = said(first(&report, "result-invalid"));
+    assert_eq!(said_so, ["tools/call"; 3]);
+    let served = Served::start(Some("third-call-empty"));
+    let report = test(served.target(), walks(&[Revision::V2025_06_18])).await;
+    assert_eq!(said(first(&report, "result-invalid")), ["tools/call"; 3]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_that_hangs_after_a_subscription_has_ended_is_found() {
+    let target = over_stdio(Some("unsubscribe-wedges"));
+    let mut settings = walks(&[Revision::V2025_11_25]);
+    settings.limits.answer = std::time::Duration::from_secs(2);
+    let report = test(target, settings).await;
+    let said = said(report.failures().next().expect("nothing was found"));
+    let at = |method: &str| said.iter().position(|said| said == method);
+    // How short it gets depends on the time that the machine has for it.
+    let ended = at("resources/unsubscribe").unwrap();
+    assert!(at("resources/subscribe").unwrap() < ended, "{said:?}");
+    assert!(said[ended..].iter().any(|said| said == "resources/read"), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn without_a_fault_nothing_is_found() {
+    let served = Served::start(None);
+    for target in [over_stdio(None), served.target()] {
+        for seed in [1, 2, 3] {
+            let mut settings = walks(&Revision::ALL);
+            settings.seed = Seed::new(seed);
+            let report = test(target.clone(), settings).await;
+            let found: Vec<String> = report
+                .results
+                .iter()
+                .flat_map(|result| result.failures.iter().map(move |it| (result, it)))
+                .map(|(result, failure)| {
+                    let text = String::from_utf8(failure.recording.text()).unwrap();
+                    format!(
+                        "{} {}: {} {} line {:?}\n{text}",
+                        result.name,
+                        result.revision,
+                        failure.finding.rule.name,
+                        failure.finding.message,
+                        failure.finding.line
+                    )
+                })
+                .collect();
+            assert!(found.is_empty(), "{}", found.join("\n"));
+            let walked = report.results.iter().filter(|it| it.name.starts_with("walk/"));
+            let passed = walked.filter(|result| result.outcome == Outcome::Passed).count();
+            assert_eq!(passed, 4 * Revision::ALL.len());
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_seed_sends_the_same_messages() {
+    let sent = async |seed| {
+        let mut settings = walks(&[Revision::V2025_11_25]);
+        (settings.seed, settings.only) = (Seed::new(seed), vec!["walk/1".into()]);
+        let report = test(over_stdio(None), settings).await;
+        let walk = report.recordings.iter().find(|it| it.name().contains("walk")).unwrap();
+        let text = String::from_utf8(walk.text()).unwrap();
+        let lines = text.lines().filter(|line| line.starts_with("{\"from\":\"client\""));
+        lines.map(str::to_owned).collect::<Vec<_>>()
+    };
+    assert_eq!(sent(5).await, sent(5).await);
+    assert_ne!(sent(5).await, sent(6).await);
+}
