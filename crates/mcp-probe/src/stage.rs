@@ -319,6 +319,10 @@ impl Stage {
         };
         self.take_leaks(conversation);
         for finding in conversation.recording().take_findings() {
+            // A call that took too long was cancelled, and its answer was on the way.
+            if finding.rule.name == "response-after-cancel" && self.name.starts_with("tools/") {
+                continue;
+            }
             // Calls that differ little show the same fault again and again.
             let is_same = |known: &Failure| {
                 let known = &known.finding;

@@ -15,8 +15,8 @@ pub(crate) enum Outcome {
     Found { wire: Option<Wire>, probe: &'static str, rule: &'static str },
     /// Not found, for this reason.
     Missed { reason: &'static str },
-    /// Not looked for yet.
-    Later,
+    /// Has a test of its own.
+    Elsewhere,
 }
 
 /// All rows.
@@ -29,7 +29,7 @@ pub(crate) fn expected() -> Vec<Expected> {
             let rest = rest.trim();
             let outcome = match rest.split_whitespace().collect::<Vec<_>>().as_slice() {
                 ["-", ..] => Outcome::Missed { reason: rest[1..].trim() },
-                ["later"] => Outcome::Later,
+                ["elsewhere"] => Outcome::Elsewhere,
                 [wire, probe, rule] => {
                     let wire = (*wire != "any").then(|| Wire::named(wire).unwrap());
                     Outcome::Found { wire, probe, rule }

@@ -6,6 +6,7 @@ use std::{
 };
 
 use futures_util::{StreamExt as _, stream};
+use mcp_probe::{Limits, Phase};
 
 use crate::{
     expected::{Outcome, expected},
@@ -120,7 +121,7 @@ async fn what_cannot_be_found_is_not_found() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Prints what is found about each fault.
+/// Prints everything that is found about each fault.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "shows what the table could say"]
 #[expect(clippy::print_stdout, reason = "prints a table")]
