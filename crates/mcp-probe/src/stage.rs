@@ -61,9 +61,9 @@ pub struct Stage {
     uses_shared: bool,
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
+    limits: Limits,
     /// Rules whose findings the probe puts into words of its own.
     spoken_for: Vec<&'static str>,
-    limits: Limits,
     /// Why the shared conversation had to be given up.
     pub(crate) lost: Option<String>,
 }
@@ -85,8 +85,8 @@ impl Stage {
             uses_shared: false,
             opened: Vec::new(),
             failures: Vec::new(),
-            spoken_for: Vec::new(),
             limits: scene.settings.limits,
+            spoken_for: Vec::new(),
             lost: None,
         }
     }

@@ -64,7 +64,9 @@ impl Menu {
         let lists = LISTS.iter().enumerate();
         let lists = lists.filter(|(_, (method, ..))| offer.pages.contains_key(method));
         let permitted = offer.tools.iter().filter(|tool| settings.safety.permits(tool).is_ok());
-        let tools = permitted.filter_map(|tool| {
+        // Walks have no tasks.
+        let plain = permitted.filter(|tool| tool["execution"]["taskSupport"] != "required");
+        let tools = plain.filter_map(|tool| {
             let name = text(&tool["name"])?;
             let samples = settings.arguments.get(&name).cloned().unwrap_or_default();
             let values = Values::of(&tool["inputSchema"], revision);

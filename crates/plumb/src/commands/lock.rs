@@ -8,11 +8,14 @@ use std::{
 };
 
 use mcp_probe::{Change, Drift, LOCK_BYTES, Limits, Lock, Run, Settings};
-use mcp_proxy::shutdown;
 use mcp_rules::Engine;
 use mcp_schema::Schemas;
 
-use super::{Outcome, server};
+use super::{
+    Outcome,
+    interruptible::{INTERRUPTED, interruptible},
+    server,
+};
 use crate::{
     args::{Color, LockArgs},
     config::Config,
@@ -21,9 +24,6 @@ use crate::{
     style::Palette,
     text::{Layout, counted, shown_path, visible_lines, write_json},
 };
-
-/// How a shell shows that a program was interrupted.
-const INTERRUPTED: u8 = 130;
 
 /// Writes a lock, or compares with one.
 pub(crate) fn lock(args: &LockArgs, color: Color) -> anyhow::Result<Outcome> {
@@ -44,16 +44,7 @@ pub(crate) fn lock(args: &LockArgs, color: Color) -> anyhow::Result<Outcome> {
             Settings { limits, revisions: args.revisions.clone(), ..Settings::default() };
         let engine = Arc::new(Engine::new(Schemas::embedded(), mcp_rules::Settings::default()));
         let run = Run::new(chosen.target, engine, settings);
-        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        let found = runtime.block_on(async {
-            tokio::select! {
-                found = run.look() => Some(found),
-                () = shutdown::requested() => None,
-            }
-        });
-        // What is still running must not keep us.
-        runtime.shutdown_timeout(std::time::Duration::from_millis(500));
-        let Some(found) = found else { return Ok(Outcome::Exit(INTERRUPTED)) };
+        let Some(found) = interruptible(run.look())? else { return Ok(INTERRUPTED) };
         let found = found.map_err(|error| server::untestable(&error))?;
         let mut out = anstream::stdout().lock();
         if let Some(before) = before {

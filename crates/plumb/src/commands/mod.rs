@@ -6,6 +6,7 @@ mod diff;
 mod explain;
 mod following;
 mod inspect;
+mod interruptible;
 mod listen;
 mod lock;
 mod mock;

@@ -40,12 +40,10 @@ pub(super) fn of(failure: &Failure, phase: Phase) -> Vec<Said> {
     (first..=line).filter_map(|number| said(failure, number)).collect()
 }
 
-/// What the client has said up to the failure, if that is not much.
+/// What the client has said up to the failure, as far as that is not much.
 pub(super) fn of_client(failure: &Failure) -> Vec<String> {
     let last = failure.finding.line.unwrap_or(failure.recording.len() as u64).min(SNIPPET);
-    let own = exchange_of(failure, last);
     (1..=last)
-        .filter(|number| own.is_none() || exchange_of(failure, *number) == own)
         .filter_map(|number| said(failure, number))
         .filter(|said| said.from == Side::Client && said.is_message)
         .map(|said| said.text)
@@ -69,16 +67,18 @@ pub(super) fn said(failure: &Failure, number: u64) -> Option<Said> {
 
 /// What is worth showing of an exchange without a message.
 fn http_of(http: &Value) -> String {
-    let member = |name: &str| http.get(name).map(Value::to_string);
     let parts = ["method", "status", "sse", "body", "end"].iter().filter_map(|name| {
-        let text = member(name)?;
-        Some(text.trim_matches('"').to_owned())
+        let value = http.get(name)?;
+        Some(match (*name, value) {
+            ("end", Value::Bool(true)) => "end of the response".to_owned(),
+            ("end", value) => format!("end of the response: {}", text_of(value)),
+            ("sse", value) => format!("event {}", text_of(value)),
+            (_, value) => text_of(value),
+        })
     });
     parts.collect::<Vec<_>>().join(" ")
 }
 
-/// The HTTP exchange of a line.
-fn exchange_of(failure: &Failure, number: u64) -> Option<u64> {
-    let record: Value = serde_json::from_slice(&failure.recording.line(number)?).ok()?;
-    record.pointer("/http/exchange")?.as_u64()
+fn text_of(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -218,7 +218,7 @@ impl Human {
         }
         let line = visible_lines(&self.repeat.line(name, revision)).into_owned();
         self.print(&format!("  {accent}repeat{accent:#}: {line}"));
-        if let Some(snippet) = self.repeat.snippet(&exchange::of_client(failure)) {
+        if let Some(snippet) = self.repeat.snippet(failure, phase) {
             let snippet = visible_lines(&snippet).into_owned();
             self.print(&format!("  {accent}or{accent:#}:     {snippet}"));
         }

@@ -1,5 +1,6 @@
 //! Tests servers actively.
 
+mod curl;
 mod exchange;
 mod html;
 mod human;
@@ -15,13 +16,14 @@ use std::{
 };
 
 use mcp_core::Revision;
-use mcp_probe::{Event, Limits, Report, Run, Safety, Settings};
-use mcp_proxy::shutdown;
+use mcp_probe::{Event, Limits, Run, Safety, Settings};
 use mcp_rules::{Engine, Severity};
 
 use self::{human::Human, repeat::Repeat, tested::Tested};
 use super::{
-    Outcome, lock,
+    Outcome,
+    interruptible::{INTERRUPTED, interruptible},
+    lock,
     notes::Notes,
     server::{self, ChosenServer},
 };
@@ -36,9 +38,6 @@ use crate::{
     style::Palette,
     text::{counted, shown_path},
 };
-
-/// How a shell shows that a program was interrupted.
-const INTERRUPTED: u8 = 130;
 
 /// Tests one server, or all that plumb.toml names.
 pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
@@ -68,7 +67,7 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
         let name = server.name.clone();
         match bench.test(server, baseline.as_mut(), &mut summary) {
             Ok(Some(done)) => tested.push(done),
-            Ok(None) => return Ok(Outcome::Exit(INTERRUPTED)),
+            Ok(None) => return Ok(INTERRUPTED),
             Err(error) if is_one => return Err(error),
             Err(error) => {
                 // The others are tested all the same.
@@ -128,7 +127,7 @@ impl Bench<'_> {
         }
         let run = Run::new(server.target, Arc::clone(&self.engine), settings);
         let mut left_out = Vec::new();
-        let report = conduct(run, |event| {
+        let mut reporter = |event: &Event<'_>| {
             if let Event::LeftOut { what, reason, flag } = event {
                 let flag = if flag.is_empty() { String::new() } else { format!(" ({flag})") };
                 left_out.push(format!("{what}: {reason}{flag}"));
@@ -136,8 +135,10 @@ impl Bench<'_> {
             if let Some(human) = &mut human {
                 human.event(event);
             }
-        })?;
+        };
+        let report = interruptible(run.run(&mut reporter))?;
         let Some(report) = report else { return Ok(None) };
+        let report = report.map_err(|error| server::untestable(&error))?;
         if let Some(directory) = &directory {
             directory.keep(&report)?;
         }
@@ -182,23 +183,6 @@ impl Bench<'_> {
             lock: lock.map(Arc::new),
         })
     }
-}
-
-/// Runs a test; `None` if the user has interrupted it.
-fn conduct(
-    run: Run,
-    mut reporter: impl FnMut(&Event<'_>) + Send,
-) -> anyhow::Result<Option<Report>> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    let report = runtime.block_on(async {
-        tokio::select! {
-            report = run.run(&mut reporter) => Some(report),
-            () = shutdown::requested() => None,
-        }
-    });
-    // What is still running must not keep us.
-    runtime.shutdown_timeout(std::time::Duration::from_millis(500));
-    report.transpose().map_err(|error| server::untestable(&error))
 }
 
 /// Shows what was found, unless that was done while it was found.

@@ -3,10 +3,14 @@
 use std::ffi::OsStr;
 
 use mcp_core::Revision;
-use mcp_probe::Target;
+use mcp_probe::{Failure, Phase, Target};
 use mcp_rules::{Setting, redact::names_secret};
 
+use super::{curl, exchange};
 use crate::{args::TestArgs, commands::server::ChosenServer};
+
+/// A longer snippet is not worth reading.
+const SNIPPET: usize = 6_000;
 
 /// The command line of a test, to be repeated with one probe.
 #[derive(Debug, Clone)]
@@ -15,7 +19,8 @@ pub(super) struct Repeat {
     target: String,
     /// The server as a shell would start it; `None` at a URL.
     command: Option<String>,
-    url: Option<String>,
+    /// The names of headers whose values are not repeated.
+    secrets: Vec<String>,
 }
 
 impl Repeat {
@@ -74,14 +79,16 @@ impl Repeat {
             }
             _ => None,
         };
-        let url = command.is_none().then(|| server.target.to_string());
-        let target = match (&server.name, &command, &url) {
-            (Some(name), ..) => quoted(name),
-            (None, Some(command), _) => format!("-- {command}"),
-            (None, None, Some(url)) => quoted(url),
-            (None, None, None) => String::new(),
+        let target = match (&server.name, &command) {
+            (Some(name), _) => quoted(name),
+            (None, Some(command)) => format!("-- {command}"),
+            (None, None) => quoted(&server.target.to_string()),
         };
-        Repeat { options, target, command, url }
+        let secrets = match &server.target {
+            Target::Http { headers, .. } => headers.keys().map(ToString::to_string).collect(),
+            _ => Vec::new(),
+        };
+        Repeat { options, target, command, secrets }
     }
 
     /// The server as it was named.
@@ -99,22 +106,19 @@ impl Repeat {
         )
     }
 
-    /// The same without plumb: the client's lines sent to the server, as far as they are short.
-    pub(super) fn snippet(&self, lines: &[String]) -> Option<String> {
-        let shown: usize = lines.iter().map(String::len).sum();
-        if lines.is_empty() || shown > 2_000 {
-            return None;
-        }
-        if let Some(command) = &self.command {
-            let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
-            return Some(format!("printf '%s\\n' {} | {command}", lines.join(" ")));
-        }
-        let url = self.url.as_deref().filter(|url| url.starts_with("http"))?;
-        let body = quoted(lines.last()?);
-        Some(format!(
-            "curl -i {} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' -d {body}",
-            quoted(url)
-        ))
+    /// The same without plumb, if it is not too much: the client's lines for a pipe, or its requests
+    /// for curl.
+    pub(super) fn snippet(&self, failure: &Failure, phase: Phase) -> Option<String> {
+        let snippet = match &self.command {
+            Some(command) => {
+                let lines = exchange::of_client(failure);
+                let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
+                let lines = (!lines.is_empty()).then(|| lines.join(" "))?;
+                format!("printf '%s\\n' {lines} | {command}")
+            }
+            None => curl::snippet(failure, phase, &self.secrets)?,
+        };
+        (snippet.len() <= SNIPPET).then_some(snippet)
     }
 }
 
@@ -125,7 +129,7 @@ fn assignment(name: &OsStr, value: &OsStr) -> String {
 }
 
 /// A word as a shell reads it.
-fn quoted(word: &str) -> String {
+pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {
         return word.to_owned();

@@ -125,7 +125,7 @@ impl Shown<'_> {
         let repeat = &self.server.repeat;
         let line = repeat.line(&self.result.name, self.result.revision);
         let _ = writeln!(page, "<h4>See it again</h4>\n<pre>{}</pre>", Escaped(&line));
-        if let Some(snippet) = repeat.snippet(&exchange::of_client(self.failure)) {
+        if let Some(snippet) = repeat.snippet(self.failure, self.result.phase) {
             let _ = writeln!(
                 page,
                 "<details><summary>without plumb</summary><pre>{}</pre></details>",
