@@ -81,7 +81,10 @@ async fn every_fault_is_found_by_the_rule_that_is_meant() {
     let wrong: Vec<String> = stream::iter(runs)
         .map(|(fault, about, wire, probe, rule)| async move {
             let found = found(fault, about, wire, &[probe]).await;
-            let is_found = found.iter().any(|found| found.probe == probe && found.rule == rule);
+            // What shows at either end of a conversation may show in those that others share.
+            let is_found = found.iter().any(|found| {
+                [probe, "discover", "end"].contains(&&*found.probe) && found.rule == rule
+            });
             let others: BTreeSet<_> = found.iter().map(|found| &found.rule).collect();
             let text = || {
                 format!(
