@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{faults::Fault, outbox::Outbox, revision::Revision, server::Faults};
+use crate::{faults::Fault, outbox::Outbox, server::Faults};
 
 /// The way back to whoever sent a request. Without an id nothing is sent.
 #[derive(Clone)]
@@ -37,10 +37,9 @@ impl Reply {
         Self { faults, outbox, id: (!dropped).then(|| changed(faults, id)) }
     }
 
-    /// An answer that names no request: without an id where the revision allows that.
-    pub(crate) fn anonymous(faults: Faults, outbox: Outbox, agreed: Option<Revision>) -> Self {
-        let needs_id = agreed.is_some_and(|revision| revision <= Revision::V2025_06_18);
-        Self { faults, outbox, id: Some(if needs_id { "null" } else { "" }.to_owned()) }
+    /// An answer that names no request, with this in the place of an id.
+    pub(crate) fn anonymous(faults: Faults, outbox: Outbox, id: Option<&str>) -> Self {
+        Self { faults, outbox, id: Some(id.unwrap_or_default().to_owned()) }
     }
 
     pub(crate) fn id(&self) -> &str {

@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use crate::{
+    fault::Carrier,
     faults::Fault,
     incoming::{Incoming, Lenience, Request},
     methods::{
@@ -45,6 +46,7 @@ pub(crate) struct Conversation {
     listener: Arc<Listener>,
     /// Where messages go that answer nothing.
     side: Outbox,
+    carrier: Carrier,
     /// How many calls there were.
     calls: AtomicUsize,
     /// Whether a subscription has ended.
@@ -60,7 +62,7 @@ impl Faults {
 }
 
 impl Conversation {
-    pub(crate) fn new(server: &Arc<Server>, side: Outbox) -> Arc<Self> {
+    pub(crate) fn new(server: &Arc<Server>, side: Outbox, carrier: Carrier) -> Arc<Self> {
         let listener = Arc::new(Listener {
             outbox: side.clone(),
             subscription: None,
@@ -74,6 +76,7 @@ impl Conversation {
             level: Mutex::new(None),
             listener,
             side,
+            carrier,
             calls: AtomicUsize::new(0),
             has_unsubscribed: AtomicBool::new(false),
             running: Mutex::default(),
@@ -98,7 +101,7 @@ impl Conversation {
     /// Serves a message; done when everything that it leads to was sent.
     pub(crate) async fn serve(self: &Arc<Self>, message: Incoming, outbox: &Outbox) {
         let faults = self.server.faults;
-        let anonymous = || Reply::anonymous(faults, outbox.clone(), self.revision());
+        let anonymous = || self.anonymous(outbox);
         match message {
             Incoming::Request(request) => self.request(request, outbox).await,
             Incoming::Notification { method, params } => {
@@ -135,6 +138,14 @@ impl Conversation {
         }
     }
 
+    /// An answer that names no request: without an id where the revision allows that, as it does
+    /// over HTTP.
+    fn anonymous(&self, outbox: &Outbox) -> Reply {
+        let needs_id = self.carrier == Carrier::Stdio
+            && self.revision().is_some_and(|revision| revision <= Revision::V2025_06_18);
+        Reply::anonymous(self.server.faults, outbox.clone(), needs_id.then_some("null"))
+    }
+
     /// Ends every call that is under way, as the client has gone.
     pub(crate) fn abandon(&self) {
         for call in held(&self.running).values() {
@@ -148,8 +159,7 @@ impl Conversation {
             && !faults.has(Fault::BatchRefused))
             || faults.has(Fault::BatchServed);
         if !served || entries.is_empty() {
-            Reply::anonymous(faults, outbox.clone(), self.revision())
-                .fail(&Failure::new(-32600, "batches are not supported here"));
+            self.anonymous(outbox).fail(&Failure::new(-32600, "batches are not supported here"));
             return;
         }
         let answers = MessageLog::new();
@@ -162,7 +172,13 @@ impl Conversation {
                 }
                 message => message,
             };
-            self.serve(message, &target).await;
+            // An entry without a usable id still gets an answer among the others.
+            if let Incoming::Invalid { id: None, why } = message {
+                let reply = Reply::anonymous(faults, target.clone(), Some("null"));
+                reply.fail(&Failure::new(-32600, why));
+            } else {
+                self.serve(message, &target).await;
+            }
         }
         let (mut own, mut others) = (Vec::new(), Vec::new());
         for index in 0..answers.length() {
@@ -184,7 +200,7 @@ impl Conversation {
     fn notification(self: &Arc<Self>, method: &str, params: &Value, outbox: &Outbox) {
         let faults = self.server.faults;
         let answer = |result: bool| {
-            let reply = Reply::anonymous(faults, outbox.clone(), self.revision());
+            let reply = self.anonymous(outbox);
             if result {
                 reply.succeed(&json!({}));
             } else {
@@ -213,7 +229,7 @@ impl Conversation {
                     Revision::V2025_11_25,
                     faults,
                 );
-                Reply::anonymous(faults, outbox.clone(), self.revision()).send(listed);
+                self.anonymous(outbox).send(listed);
             }
             _ if faults.has(Fault::NotificationAnswered) => answer(false),
             _ if faults.has(Fault::NotificationDies) => die(),

@@ -9,6 +9,7 @@ use tokio::{
 };
 
 use crate::{
+    fault::Carrier,
     faults::Fault,
     incoming::Incoming,
     outbox::{Outbox, Sink},
@@ -44,7 +45,7 @@ pub(crate) async fn serve(server: Arc<Server>) -> std::io::Result<u8> {
     if faults.has(Fault::StdoutNoise) {
         outbox.send("faulty-server is listening".to_owned());
     }
-    let conversation = Conversation::new(&server, outbox.clone());
+    let conversation = Conversation::new(&server, outbox.clone(), Carrier::Stdio);
     let mut calls = JoinSet::new();
     let mut input = BufReader::with_capacity(1 << 16, tokio::io::stdin());
     let mut line = Vec::new();

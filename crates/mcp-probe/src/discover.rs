@@ -1,11 +1,11 @@
 //! Finds out which revisions a server speaks, and what it offers at each.
 
-use std::sync::Arc;
+use std::{collections::HashSet, sync::Arc};
 
 use mcp_core::{Era, Revision};
 use serde_json::{Value, json};
 
-use crate::{Conversation, Found, Offer, Opening, Trouble, stage::Scene};
+use crate::{Conversation, Found, Offer, Opening, Reply, Trouble, stage::Scene};
 
 /// The lists, with the capability that promises them and the member that holds the entries.
 pub(crate) const LISTS: [(&str, &str, &str); 4] = [
@@ -19,6 +19,8 @@ pub(crate) const LISTS: [(&str, &str, &str); 4] = [
 pub(crate) struct Discovered {
     pub(crate) found: Found,
     pub(crate) conversations: Vec<(Revision, Conversation)>,
+    /// Those that could not be opened, ended.
+    pub(crate) failed: Vec<(Revision, Conversation)>,
     /// What went wrong when what is offered was listed.
     pub(crate) troubles: Vec<(Revision, Trouble)>,
     /// Whether it could be started or reached at all.
@@ -31,6 +33,7 @@ pub(crate) async fn discover(scene: &Arc<Scene>) -> Discovered {
     let mut discovered = Discovered {
         found: Found::default(),
         conversations: Vec::new(),
+        failed: Vec::new(),
         troubles: Vec::new(),
         reached: false,
         stderr: String::new(),
@@ -54,15 +57,41 @@ pub(crate) async fn discover(scene: &Arc<Scene>) -> Discovered {
             }
             Err(trouble) => {
                 discovered.reached |= matches!(trouble, Trouble::Refused(_));
+                // A server of the other era may answer in its own way, and is not judged for it.
+                let is_judged = revision.era() == Era::Legacy
+                    || matches!(trouble, Trouble::Refused(_))
+                        && (!conversation.opened().is_null() || speaks(&conversation).await);
                 discovered.found.refused.insert(revision, trouble.to_string());
                 if discovered.stderr.is_empty() {
                     discovered.stderr = conversation.stderr();
                 }
                 conversation.close_soon().await;
+                if is_judged {
+                    discovered.failed.push((revision, conversation));
+                }
             }
         }
     }
     discovered
+}
+
+/// Whether a server that refuses `server/discover` speaks the revision all the same. It is asked
+/// again once that is known, for the rule `discover-not-implemented`.
+async fn speaks(conversation: &Conversation) -> bool {
+    let mut is_modern = false;
+    for method in ["tools/list", "server/discover"] {
+        let within = conversation.limits().quiet * 4;
+        let id = conversation.next_id();
+        let message = conversation.request_message(&json!(id), method, Value::Null).to_string();
+        let reply = conversation.exchange(&message, &id.to_string(), method, within).await;
+        is_modern |= reply.is_ok_and(|reply| {
+            reply.result().is_some_and(|result| result.get("resultType").is_some())
+        });
+        if !is_modern {
+            break;
+        }
+    }
+    is_modern
 }
 
 /// The revisions to try: first the one that most servers speak, since the first start may be slow.
@@ -115,19 +144,69 @@ pub(crate) async fn all_pages(
     method: &str,
     member: &str,
 ) -> Result<(Vec<Value>, usize), Trouble> {
-    let (mut entries, mut cursor) = (Vec::new(), None::<Value>);
-    for page in 1..=conversation.limits().pages {
+    let listing = read_pages(conversation, method, member).await?;
+    Ok((listing.entries, listing.pages))
+}
+
+/// How many pages in a row may bring nothing new.
+const IDLE_PAGES: usize = 10;
+
+/// A list, read to its end.
+#[derive(Debug, Default)]
+pub(crate) struct Listing {
+    pub(crate) entries: Vec<Value>,
+    pub(crate) pages: usize,
+    /// The error that a cursor of the server's own was answered with.
+    pub(crate) refused: Option<Reply>,
+    /// Names or URIs that stand on more than one page.
+    pub(crate) repeated: Vec<String>,
+    /// Whether the pages went on without anything new.
+    pub(crate) is_endless: bool,
+    /// The line of the last page.
+    pub(crate) line: u64,
+}
+
+/// Reads a list page by page.
+pub(crate) async fn read_pages(
+    conversation: &Conversation,
+    method: &str,
+    member: &str,
+) -> Result<Listing, Trouble> {
+    let (mut listing, mut cursor, mut idle) = (Listing::default(), None::<Value>, 0);
+    let mut seen = HashSet::new();
+    while listing.pages < conversation.limits().pages {
         let params = match &cursor {
             Some(cursor) => json!({ "cursor": cursor }),
             None => Value::Null,
         };
         let reply = conversation.request(method, params).await?;
-        let Some(result) = reply.result() else { return Ok((entries, page)) };
-        entries.extend(result[member].as_array().into_iter().flatten().cloned());
+        listing.pages += 1;
+        listing.line = reply.line();
+        let Some(result) = reply.result() else {
+            listing.refused = cursor.is_some().then_some(reply);
+            return Ok(listing);
+        };
+        let page = result[member].as_array().map(Vec::as_slice).unwrap_or_default();
+        let names: Vec<String> = page.iter().map(identity).collect();
+        listing.repeated.extend(names.iter().filter(|name| seen.contains(*name)).cloned());
+        let known = seen.len();
+        seen.extend(names);
+        idle = if seen.len() > known { 0 } else { idle + 1 };
+        listing.entries.extend_from_slice(page);
         match &result["nextCursor"] {
             next @ Value::String(_) if cursor.as_ref() != Some(next) => cursor = Some(next.clone()),
-            _ => return Ok((entries, page)),
+            _ => return Ok(listing),
+        }
+        if idle >= IDLE_PAGES {
+            listing.is_endless = true;
+            return Ok(listing);
         }
     }
-    Ok((entries, conversation.limits().pages))
+    Ok(listing)
+}
+
+/// What tells an entry of a list from the others.
+fn identity(entry: &Value) -> String {
+    let name = ["uri", "uriTemplate", "name"].into_iter().find_map(|key| entry[key].as_str());
+    name.map_or_else(|| entry.to_string(), str::to_owned)
 }

@@ -4,6 +4,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     time::SystemTime,
 };
+
 use serde_json::Value;
 
 use mcp_core::Side;
@@ -124,6 +125,12 @@ impl Recording {
         let new = kept.findings[kept.taken..].to_vec();
         kept.taken = kept.findings.len();
         new
+    }
+
+    /// Whether something was found that was not taken yet.
+    pub(crate) fn has_findings(&self) -> bool {
+        let kept = self.lock();
+        kept.findings.len() > kept.taken
     }
 
     /// Whether one of the texts in what the client has sent fits.

@@ -78,7 +78,11 @@ impl Run {
     /// If the server cannot be tested at all.
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
         let deadline = Instant::now() + self.scene.settings.limits.time;
-        let discovered = self.discover().await?;
+        let discovered = discover::discover(&self.scene).await;
+        let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
+        if discovered.found.offers.is_empty() && !is_judged {
+            return Err(refusal(discovered));
+        }
         reporter.event(&Event::Discovered(&discovered.found));
         let mut course = Course {
             found: Arc::new(discovered.found),
@@ -90,6 +94,7 @@ impl Run {
             scene: self.scene,
         };
         course.report_discovery(&discovered.troubles, reporter);
+        course.report_failed(discovered.failed, reporter);
         course.compare_with_lock(reporter);
         for phase in Phase::ALL {
             course.phase(phase, reporter).await;
@@ -125,14 +130,19 @@ impl Run {
         if !discovered.found.offers.is_empty() {
             return Ok(discovered);
         }
-        let refused = discovered.found.refused.values().next_back();
-        let reason = refused.cloned().unwrap_or_default();
-        let stderr = discovered.stderr;
-        Err(if discovered.reached {
-            RunError::NoRevision { reason, stderr }
-        } else {
-            RunError::Unreachable { reason, stderr }
-        })
+        Err(refusal(discovered))
+    }
+}
+
+/// Why a server that opens no conversation cannot be tested.
+fn refusal(discovered: Discovered) -> RunError {
+    let refused = discovered.found.refused.values().next_back();
+    let reason = refused.cloned().unwrap_or_default();
+    let stderr = discovered.stderr;
+    if discovered.reached {
+        RunError::NoRevision { reason, stderr }
+    } else {
+        RunError::Unreachable { reason, stderr }
     }
 }
 
@@ -158,6 +168,23 @@ impl Course {
             }
             stage.take_findings(&conversation);
             self.note(&probe, revision, stage, Outcome::Passed, reporter);
+        }
+    }
+
+    /// What was wrong with what the server said instead of opening a conversation. That it did not
+    /// is no fault: it may not speak the revision.
+    fn report_failed(
+        &mut self,
+        failed: Vec<(Revision, Conversation)>,
+        reporter: &mut dyn Reporter,
+    ) {
+        let probe = protocol::discovery();
+        for (revision, conversation) in failed {
+            let mut stage = Stage::new(&self.scene, &self.found, revision, &probe.name, None);
+            stage.take_findings(&conversation);
+            if stage.has_failures() {
+                self.note(&probe, revision, stage, Outcome::Passed, reporter);
+            }
         }
     }
 

@@ -10,7 +10,11 @@ use mcp_probe::{Event, Outcome, Phase, Report, Run, Seed, Settings, Target};
 use mcp_rules::{Engine, Layer};
 use mcp_schema::Schemas;
 use mcp_sdk::Server;
-use mcp_transport::http::server::{HttpSettings, ServeSettings, serve};
+use mcp_transport::{
+    WsListener,
+    http::server::{HttpSettings, ServeSettings, serve},
+    ws::WsServerSettings,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 
@@ -19,13 +23,17 @@ struct Words {
     text: String,
 }
 
-async fn start() -> String {
-    let server = Server::builder("spotless", "1.0.0")
+fn server() -> Server {
+    Server::builder("spotless", "1.0.0")
         .tool("count_words", "Counts words", async |words: Words, _| {
             Ok(words.text.split_whitespace().count().to_string())
         })
         .build()
-        .unwrap();
+        .unwrap()
+}
+
+async fn start() -> String {
+    let server = server();
     let listener = mcp_transport::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
     let url = format!("http://{}/mcp", listener.local_addr().unwrap());
     let service = server.http_service(HttpSettings::default());
@@ -71,6 +79,18 @@ async fn a_server_of_ours_is_spotless_at_every_revision() {
     assert_spotless(&report);
     let passed = report.results.iter().filter(|result| result.outcome == Outcome::Passed).count();
     assert!(passed > 150, "{passed}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_of_ours_is_spotless_over_web_socket() {
+    let address = (Ipv4Addr::LOCALHOST, 0);
+    let listener = WsListener::bind(address, WsServerSettings::default()).await.unwrap();
+    let url = format!("ws://{}", listener.local_addr());
+    tokio::spawn(async move { server().serve_ws_on(listener, std::future::pending()).await });
+    let settings = Settings { revisions: Revision::ALL.to_vec(), ..Settings::default() };
+    let report = test(&url, settings).await;
+    assert_eq!(report.found.offers.len(), Revision::ALL.len(), "{:?}", report.found.refused);
+    assert_spotless(&report);
 }
 
 #[tokio::test(flavor = "multi_thread")]

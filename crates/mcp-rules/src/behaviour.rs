@@ -8,6 +8,9 @@ use crate::Level;
 const ALL: Revisions = Revisions::ALL;
 /// The revisions with sessions over HTTP.
 const SESSIONS: Revisions = Revisions::between(Revision::V2025_03_26, Revision::V2025_11_25);
+/// The revisions with sessions and a version header.
+const VERSION_HEADER: Revisions = Revisions::between(Revision::V2025_06_18, Revision::V2025_11_25);
+const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
 
 /// Defines the rules: name, level, revisions, clause.
 macro_rules! behaviours {
@@ -85,8 +88,45 @@ behaviours! {
     BROKEN_BODY_ACCEPTED: "broken-body-accepted", Level::Error, ALL, "";
     HTTP_SERVER_ERROR: "http-server-error", Level::Warning, ALL, "";
     UNSUPPORTED_VERSION_ACCEPTED: "unsupported-version-accepted", Level::Error,
-        Revisions::from(Revision::V2026_07_28), "basic/versioning#protocol-version-negotiation";
+        MODERN, "basic/versioning#protocol-version-negotiation";
     ANSWERS_CROSSED: "answers-crossed", Level::Error, ALL, "basic#responses";
     LOCK_DRIFT: "lock-drift", Level::Error, ALL, "";
     LOCK_RESOURCE_DRIFT: "lock-resource-drift", Level::Warning, ALL, "";
+    PING_REFUSED: "ping-refused", Level::Error, Revisions::LEGACY,
+        "basic/utilities/ping#behavior-requirements";
+    PING_BLOCKED: "ping-blocked", Level::Warning, Revisions::LEGACY,
+        "basic/utilities/ping#behavior-requirements";
+    PARSE_ERROR_CODE: "parse-error-code", Level::Warning, ALL, "";
+    PARSE_ERROR_UNREPORTED: "parse-error-unreported", Level::OptIn, ALL, "";
+    BATCH_ANSWERS_SPLIT: "batch-answers-split", Level::Warning,
+        Revisions::only(Revision::V2025_03_26), "basic#messages";
+    INVALID_PARAMS_CODE: "invalid-params-code", Level::Warning, ALL, "";
+    OWN_CURSOR_REFUSED: "own-cursor-refused", Level::Error, ALL,
+        "server/utilities/pagination#pagination-flow";
+    LIST_ENDLESS: "list-endless", Level::Warning, ALL,
+        "server/utilities/pagination#implementation-guidelines";
+    LIST_ENTRY_REPEATED: "list-entry-repeated", Level::Warning, ALL,
+        "server/utilities/pagination#implementation-guidelines";
+    UNKNOWN_RESOURCE_CODE: "unknown-resource-code", Level::Warning, ALL,
+        "server/resources#error-handling";
+    UNKNOWN_COMPLETION_ACCEPTED: "unknown-completion-accepted", Level::Warning, ALL,
+        "server/utilities/completion#error-handling";
+    UNSUPPORTED_VERSION_CODE: "unsupported-version-code", Level::Error, MODERN,
+        "basic/versioning#protocol-version-negotiation";
+    REMOVED_METHOD_SERVED: "removed-method-served", Level::Warning, MODERN, "";
+    SUBSCRIPTION_UNACKNOWLEDGED: "subscription-unacknowledged", Level::Error, MODERN,
+        "basic/patterns/subscriptions#acknowledgment";
+    SUBSCRIPTION_ENDED_AT_ONCE: "subscription-ended-at-once", Level::Warning, MODERN,
+        "basic/patterns/subscriptions#graceful-closure";
+    CANCELLATION_HITS_OTHERS: "cancellation-hits-others", Level::Error, ALL, "";
+    SESSION_ID_REPEATED: "session-id-repeated", Level::Warning, SESSIONS,
+        "basic/transports#session-management";
+    SESSION_ID_WITHHELD: "session-id-withheld", Level::Error, SESSIONS,
+        "basic/transports#session-management";
+    VERSION_HEADER_REQUIRED: "version-header-required", Level::OptIn, VERSION_HEADER,
+        "basic/transports#protocol-version-header";
+    STREAM_LEFT_OPEN: "stream-left-open", Level::Warning,
+        Revisions::from(Revision::V2025_03_26), "";
+    RESUME_REPEATS_EVENTS: "resume-repeats-events", Level::Warning, SESSIONS,
+        "basic/transports#resumability-and-redelivery";
 }

@@ -20,6 +20,7 @@ use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
 use crate::{
+    fault::Carrier,
     faults::Fault,
     incoming::Incoming,
     outbox::{MessageLog, Outbox},
@@ -100,7 +101,7 @@ impl Gateway {
         if !headers::accepts_both(head) {
             return Some(empty(StatusCode::NOT_ACCEPTABLE));
         }
-        let alone = Conversation::new(&self.server, MessageLog::new());
+        let alone = Conversation::new(&self.server, MessageLog::new(), Carrier::Http);
         let message = std::str::from_utf8(body).map_or(Incoming::NotJson, |text| alone.read(text));
         if matches!(message, Incoming::NotJson) {
             match faults.0 {
@@ -157,7 +158,7 @@ impl Gateway {
         }
         let side = MessageLog::new();
         let session = Arc::new(Session {
-            conversation: Conversation::new(&self.server, side.clone()),
+            conversation: Conversation::new(&self.server, side.clone(), Carrier::Http),
             streams: Mutex::new(vec![side]),
         });
         let number = self.opened.fetch_add(1, Ordering::SeqCst);

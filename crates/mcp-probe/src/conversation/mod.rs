@@ -292,6 +292,17 @@ impl Conversation {
         self.request_as(&id, method, params).await
     }
 
+    /// The same for the first request, which may have to wait until the server has started.
+    ///
+    /// # Errors
+    ///
+    /// If none comes in time, or the server is gone.
+    pub async fn request_first(&self, method: &str, params: Value) -> Result<Reply, Trouble> {
+        let id = json!(self.next_id());
+        let message = self.request_message(&id, method, params).to_string();
+        self.exchange(&message, &id.to_string(), method, self.inner.limits.start).await
+    }
+
     /// The same with an id of your own.
     ///
     /// # Errors
@@ -419,6 +430,12 @@ impl Conversation {
                 Err(Trouble::Unanswered { what: what.to_owned(), within, line })
             }
         }
+    }
+
+    /// Waits a moment for what may come unasked, which the rules judge.
+    pub(crate) async fn pause_for_more(&self) {
+        let mark = self.mark();
+        let _ = self.wait_from(mark, self.inner.limits.quiet, "more", |_| false).await;
     }
 
     /// Whether the server still answers.

@@ -70,6 +70,7 @@ impl Conversation {
                     versions.iter().any(|version| version == self.revision().as_str())
                 };
                 if !versions.is_some_and(speaks) {
+                    self.remember(result.clone());
                     let versions = &result["supportedVersions"];
                     return Err(Trouble::Refused(format!("it names the versions {versions}")));
                 }

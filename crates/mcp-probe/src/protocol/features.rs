@@ -1,106 +1,28 @@
-//! What servers declare works, and lists stay what they are.
+//! Logging, completion and subscriptions, where they are declared.
 
 use mcp_core::Revisions;
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
-use super::probe;
-use crate::{
-    Needs, Probe, Stop,
-    discover::{LISTS, all_pages},
-};
+use super::{codes, probe};
+use crate::{Conversation, Probe, Reply, Stage, Stop};
 
 pub(super) static PROBES: &[Probe] = &[
-    listing("lists/served", "every declared list is served", served).everywhere(),
-    listing("lists/stable", "a list is the same when asked for again", stable),
-    listing("lists/invalid-cursor", "a cursor that was never given is refused", invalid_cursor),
     probe("logging/levels", "every log level is accepted", levels)
         .needing("/logging")
         .at(Revisions::LEGACY),
     probe("logging/invalid-level", "a log level that does not exist is refused", invalid_level)
         .needing("/logging")
         .at(Revisions::LEGACY),
-    probe("completion/served", "arguments of prompts can be completed", completion)
+    probe("completion/served", "arguments can be completed", completion).needing("/completions"),
+    probe("completion/unknown", "what does not exist cannot be completed", unknown_completion)
+        .needing("/completions"),
+    probe("completion/unknown-argument", "an unknown argument does no harm", unknown_argument)
         .needing("/completions"),
     probe("subscriptions/served", "a resource can be subscribed to", subscription)
         .needing("/resources/subscribe")
         .at(Revisions::LEGACY),
 ];
-
-const fn listing(
-    name: &'static str,
-    about: &'static str,
-    steps: for<'s> fn(&'s mut crate::Stage) -> crate::StepsFuture<'s>,
-) -> Probe {
-    let mut probe = probe(name, about, steps);
-    probe.needs = Needs::Lists;
-    probe
-}
-
-steps!(served, stage => {
-    let talk = stage.shared().await?;
-    let offer = stage.offer();
-    for (method, capability, _) in LISTS {
-        if !offer.has(capability) {
-            continue;
-        }
-        let reply = talk.request(method, Value::Null).await?;
-        // Servers without templates need not know the method.
-        let is_optional = method == "resources/templates/list" && reply.error_code() == Some(-32601);
-        if reply.is_error() && !is_optional {
-            let declared = &capability[1..];
-            let error = reply.error_text();
-            let message = format!("`{declared}` is declared, but `{method}` fails: {error}");
-            let help = "serve what you declare, or do not declare it";
-            let rule = &behaviour::DECLARED_FEATURE_REFUSED;
-            stage.fail(rule, &talk, reply.line(), message, help);
-        }
-    }
-});
-
-steps!(stable, stage => {
-    let talk = stage.shared().await?;
-    let offer = stage.offer();
-    for (method, capability, member) in LISTS {
-        if !offer.has(capability) {
-            continue;
-        }
-        let mark = talk.mark();
-        let (first, _) = all_pages(&talk, method, member).await?;
-        let (second, _) = all_pages(&talk, method, member).await?;
-        let was_told = talk.since(mark).iter().any(|message| {
-            message.method().is_some_and(|method| method.ends_with("list_changed"))
-        });
-        if first != second && !was_told {
-            let line = talk.recording().len() as u64;
-            let message = format!("`{method}` gives something else when asked again");
-            let help = "list in a fixed order, and send `list_changed` when a list changes";
-            stage.fail(&behaviour::LIST_UNSTABLE, &talk, line, message, help);
-        }
-    }
-});
-
-steps!(invalid_cursor, stage => {
-    let talk = stage.shared().await?;
-    let offer = stage.offer();
-    let mut asked = false;
-    for (method, _, _) in LISTS {
-        if offer.pages.get(method).is_none_or(|pages| *pages < 2) {
-            continue;
-        }
-        asked = true;
-        let params = json!({ "cursor": "plumb-no-such-cursor" });
-        let reply = talk.request(method, params).await?;
-        if !reply.is_error() {
-            let message = format!("`{method}` accepts a cursor that it never gave");
-            let help = "answer with the error -32602";
-            stage.fail(&behaviour::INVALID_CURSOR_ACCEPTED, &talk, reply.line(), message, help);
-        }
-    }
-    if !asked {
-        return Err(Stop::Skip("no list has a second page".to_owned()));
-    }
-});
 
 steps!(levels, stage => {
     let talk = stage.fresh().await?;
@@ -108,6 +30,13 @@ steps!(levels, stage => {
         ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
     {
         let reply = talk.request("logging/setLevel", json!({ "level": level })).await?;
+        if reply.error_code() == Some(-32601) {
+            let message = "`logging` is declared, but `logging/setLevel` is not served";
+            let help = "serve what you declare, or do not declare it";
+            let rule = &behaviour::DECLARED_FEATURE_REFUSED;
+            stage.fail(rule, &talk, reply.line(), message, help);
+            break;
+        }
         if reply.is_error() {
             let message = format!("the level \"{level}\" is refused: {}", reply.error_text());
             let help = "accept all eight levels of RFC 5424";
@@ -119,33 +48,91 @@ steps!(levels, stage => {
 steps!(invalid_level, stage => {
     let talk = stage.fresh().await?;
     let reply = talk.request("logging/setLevel", json!({ "level": "plumb-loud" })).await?;
-    if !reply.is_error() {
+    if reply.is_error() {
+        if reply.error_code() != Some(-32601) {
+            codes::judge_params(stage, &talk, &reply, "a log level that does not exist");
+        }
+    } else {
         let message = "a log level that does not exist was accepted";
         let help = "answer with the error -32602";
         stage.fail(&behaviour::INVALID_LOG_LEVEL_ACCEPTED, &talk, reply.line(), message, help);
     }
 });
 
+/// How many prompts and templates are asked about.
+const ASKED: usize = 8;
+
+/// What can be completed: references with the name of an argument of theirs.
+fn completable(stage: &Stage) -> Vec<(Value, String)> {
+    let offer = stage.offer();
+    let prompts = offer.prompts.iter().flat_map(|prompt| {
+        let arguments = prompt["arguments"].as_array().into_iter().flatten();
+        let reference = json!({ "type": "ref/prompt", "name": prompt["name"] });
+        arguments
+            .filter_map(|argument| argument["name"].as_str())
+            .map(move |name| (reference.clone(), name.to_owned()))
+    });
+    let templates = offer.templates.iter().filter_map(|template| {
+        let uri = template["uriTemplate"].as_str()?;
+        let expression = uri.split_once('{')?.1.split_once('}')?.0;
+        let name = expression.trim_start_matches(|c: char| !c.is_ascii_alphanumeric() && c != '_');
+        let name = name.split([',', ':', '*']).next()?;
+        (!name.is_empty()).then(|| (json!({ "type": "ref/resource", "uri": uri }), name.to_owned()))
+    });
+    prompts.take(ASKED).chain(templates.take(ASKED)).collect()
+}
+
+async fn complete(
+    talk: &Conversation,
+    reference: &Value,
+    argument: &str,
+    value: &str,
+) -> Result<Reply, Stop> {
+    let argument = json!({ "name": argument, "value": value });
+    let params = json!({ "ref": reference, "argument": argument });
+    Ok(talk.request("completion/complete", params).await?)
+}
+
 steps!(completion, stage => {
     let talk = stage.shared().await?;
-    let prompts = stage.offer().prompts;
-    let argument = prompts.iter().find_map(|prompt| {
-        Some((prompt["name"].as_str()?, prompt.pointer("/arguments/0/name")?.as_str()?))
-    });
-    let Some((prompt, argument)) = argument else {
-        return Err(Stop::Skip("no prompt has an argument".to_owned()));
-    };
-    let params = json!({
-        "ref": { "type": "ref/prompt", "name": prompt },
-        "argument": { "name": argument, "value": "" },
-    });
-    let reply = talk.request("completion/complete", params).await?;
-    if reply.is_error() {
-        let message = format!("an argument cannot be completed: {}", reply.error_text());
-        let help = "answer with no values where there are none";
-        let rule = &behaviour::DECLARED_FEATURE_REFUSED;
-        stage.fail(rule, &talk, reply.line(), message, help);
+    let completable = completable(stage);
+    if completable.is_empty() {
+        return Err(Stop::Skip("no prompt or template has an argument".to_owned()));
     }
+    for (reference, argument) in completable {
+        let reply = complete(&talk, &reference, &argument, "").await?;
+        if reply.is_error() {
+            let error = reply.error_text();
+            let message = format!("the argument `{argument}` of {reference} cannot be completed: {error}");
+            let help = "answer with no values where there are none";
+            let rule = &behaviour::DECLARED_FEATURE_REFUSED;
+            stage.fail(rule, &talk, reply.line(), message, help);
+            break;
+        }
+        complete(&talk, &reference, &argument, "e").await?;
+    }
+});
+
+steps!(unknown_completion, stage => {
+    let talk = stage.shared().await?;
+    let reference = json!({ "type": "ref/prompt", "name": "plumb-no-such-prompt" });
+    let reply = complete(&talk, &reference, "argument", "").await?;
+    if reply.is_error() {
+        codes::judge_params(stage, &talk, &reply, "a prompt that does not exist");
+    } else {
+        let message = "an argument of a prompt that does not exist was completed";
+        let help = "answer with the error -32602";
+        stage.fail(&behaviour::UNKNOWN_COMPLETION_ACCEPTED, &talk, reply.line(), message, help);
+    }
+});
+
+steps!(unknown_argument, stage => {
+    let talk = stage.shared().await?;
+    let Some((reference, _)) = completable(stage).into_iter().next() else {
+        return Err(Stop::Skip("no prompt or template has an argument".to_owned()));
+    };
+    // What comes back is up to the server.
+    complete(&talk, &reference, "plumb-no-such-argument", "").await?;
 });
 
 steps!(subscription, stage => {
@@ -164,4 +151,6 @@ steps!(subscription, stage => {
             stage.fail(rule, &talk, reply.line(), message, help);
         }
     }
+    // What comes after the end is judged too.
+    talk.pause_for_more().await;
 });

@@ -21,10 +21,10 @@ pub(super) static PROBES: &[Probe] = &[
 
 steps!(zero, stage => { echo(stage, json!(0)).await?; });
 steps!(negative, stage => { echo(stage, json!(-7)).await?; });
-steps!(string, stage => { echo(stage, json!("plumb-1")).await?; });
+steps!(string, stage => { echo(stage, json!("Plumb-One-1")).await?; });
 steps!(empty, stage => { echo(stage, json!("")).await?; });
 steps!(digits, stage => { echo(stage, json!("42")).await?; });
-steps!(long, stage => { echo(stage, json!("x".repeat(900))).await?; });
+steps!(long, stage => { echo(stage, json!("x".repeat(4_000))).await?; });
 steps!(unicode, stage => { echo(stage, json!("π 🎉 日本 \" \\ \n")).await?; });
 steps!(max_safe, stage => { echo(stage, json!((1_u64 << 53) - 1)).await?; });
 
@@ -37,7 +37,7 @@ fn asked(stage: &Stage) -> &'static str {
 }
 
 async fn echo(stage: &mut Stage, id: Value) -> Result<(), Stop> {
-    let talk = stage.fresh().await?;
+    let talk = stage.shared().await?;
     let method = asked(stage);
     let (mark, within) = (talk.mark(), talk.limits().answer);
     let text = talk.request_message(&id, method, Value::Null).to_string();
@@ -68,13 +68,22 @@ steps!(
     let talk = stage.fresh().await?;
     talk.disregard();
     let method = asked(stage);
-    let (mark, within) = (talk.mark(), talk.limits().answer);
+    let (mark, within) = (talk.mark(), talk.limits().quiet * 4);
     let id = json!((1_u64 << 53) + 1);
     let line = talk.send(&talk.request_message(&id, method, Value::Null).to_string()).await?;
     let is_answer = |message: &crate::Incoming| {
         matches!(message.kind, Kind::Result | Kind::Error) || message.closes == Some(line)
     };
-    let answer = talk.wait_from(mark, within, method, is_answer).await?;
+    let answer = match talk.wait_from(mark, within, method, is_answer).await {
+        Ok(answer) => answer,
+        Err(Trouble::Unanswered { .. }) => {
+            let message = format!("a request with the id {id} was not answered");
+            let help = "keep ids as text or as 64-bit integers";
+            stage.fail(&behaviour::LARGE_ID_NOT_ECHOED, &talk, line, message, help);
+            return Ok(());
+        }
+        Err(trouble) => return Err(trouble.into()),
+    };
     if answer.closes.is_some() || answer.value["id"] != id {
         let message = format!("the id {id} came back as {}", shown(&answer.value["id"]));
         let help = "keep ids as text or as 64-bit integers";

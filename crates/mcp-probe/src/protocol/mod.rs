@@ -13,10 +13,15 @@ macro_rules! steps {
     };
 }
 
+mod calls;
+mod codes;
 mod features;
+mod framing;
 mod handshake;
 mod http;
 mod ids;
+mod listen;
+mod lists;
 mod load;
 mod requests;
 
@@ -32,8 +37,14 @@ pub(crate) fn probes() -> Vec<Probe> {
         handshake::PROBES,
         ids::PROBES,
         requests::PROBES,
+        framing::PROBES,
+        lists::PROBES,
         features::PROBES,
+        listen::PROBES,
+        calls::PROBES,
         http::PROBES,
+        http::sessions::PROBES,
+        http::streams::PROBES,
         load::PROBES,
     ];
     groups.into_iter().flatten().cloned().collect()

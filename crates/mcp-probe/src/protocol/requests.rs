@@ -4,7 +4,7 @@ use mcp_core::{Era, Revision, Revisions};
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
-use super::probe;
+use super::{codes, probe};
 use crate::{Kind, Probe, Stage, Stop, Trouble, WireKind};
 
 const WITHOUT_BATCHES: Revisions = Revisions::from(Revision::V2025_06_18);
@@ -22,10 +22,15 @@ pub(super) static PROBES: &[Probe] = &[
     probe("requests/tool-name-type", "a call with a number for a name is refused", numbered)
         .needing("/tools"),
     probe("requests/params-array", "params that are an array do no harm", array_params),
+    probe("requests/resource-without-uri", "a resource without a URI cannot be read", uriless)
+        .needing("/resources"),
     probe("requests/unknown-resource", "what is not there cannot be read", unknown_resource)
         .needing("/resources"),
     probe("requests/unknown-prompt", "a prompt that is not there cannot be had", unknown_prompt)
         .needing("/prompts"),
+    probe("requests/removed-method", "a method that was removed is not served", removed)
+        .at(Revisions::from(Revision::V2026_07_28)),
+    probe("requests/without-id", "a request without an id gets no answer", without_id),
     probe("envelope/version", "`jsonrpc` must be \"2.0\"", old_version),
     probe("envelope/no-version", "`jsonrpc` must be there", no_version),
     probe("envelope/method-type", "a method that is no string does no harm", method_type),
@@ -100,20 +105,67 @@ steps!(numbered, stage => {
 });
 
 steps!(array_params, stage => {
-    let talk = stage.shared().await?;
+    let talk = stage.fresh().await?;
     let id = talk.next_id();
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": [1, 2] });
-    lenient(&talk, &text.to_string(), &id.to_string()).await?;
+    let within = talk.limits().quiet;
+    match talk.exchange(&text.to_string(), &id.to_string(), "it", within).await {
+        Ok(_) => {}
+        // It is no message of MCP, so none is due.
+        Err(Trouble::Unanswered { .. } | Trouble::Exchange { .. }) => talk.disregard(),
+        Err(trouble) => return Err(trouble.into()),
+    }
+});
+
+steps!(uriless, stage => {
+    let what = "a `resources/read` without a URI";
+    let rule = &behaviour::MALFORMED_REQUEST_ACCEPTED;
+    refused(stage, "resources/read", json!({}), rule, what).await?;
 });
 
 steps!(unknown_resource, stage => {
-    if !stage.offer().templates.is_empty() {
+    let uri = "plumb://no-such-resource/at/all";
+    // Up to its first expression a template says what it is about.
+    let fits = |template: &Value| {
+        let template = template["uriTemplate"].as_str().unwrap_or_default();
+        uri.starts_with(template.split('{').next().unwrap_or_default())
+    };
+    if stage.offer().templates.iter().any(fits) {
         return Err(Stop::Skip("a resource template may fit anything".to_owned()));
     }
-    let params = json!({ "uri": "plumb://no-such-resource/at/all" });
-    let what = "a resource that does not exist";
-    let rule = &behaviour::UNKNOWN_RESOURCE_ACCEPTED;
-    refused(stage, "resources/read", params, rule, what).await?;
+    let talk = stage.shared().await?;
+    let reply = talk.request("resources/read", json!({ "uri": uri })).await?;
+    let wanted = match stage.revision().era() {
+        Era::Legacy => "answer with the error -32002",
+        Era::Modern => "answer with the error -32602",
+    };
+    if !reply.is_error() {
+        let message = "a resource that does not exist was answered with a result";
+        stage.fail(&behaviour::UNKNOWN_RESOURCE_ACCEPTED, &talk, reply.line(), message, wanted);
+    } else if matches!(reply.error_code(), Some(-32603 | -32601)) {
+        let message = format!("a resource that does not exist is refused with {}", reply.error_text());
+        stage.fail(&behaviour::UNKNOWN_RESOURCE_CODE, &talk, reply.line(), message, wanted);
+    }
+});
+
+steps!(removed, stage => {
+    let talk = stage.shared().await?;
+    for (method, params) in [
+        ("ping", Value::Null),
+        ("logging/setLevel", json!({ "level": "error" })),
+        ("resources/subscribe", json!({ "uri": "plumb://no-such-resource" })),
+    ] {
+        let reply = talk.request(method, params).await?;
+        if !reply.is_error() {
+            let message = format!("`{method}`, which the revision has removed, is served");
+            let help = "answer with the error -32601";
+            stage.fail(&behaviour::REMOVED_METHOD_SERVED, &talk, reply.line(), message, help);
+        }
+    }
+});
+
+steps!(without_id, stage => {
+    harmless(stage, br#"{"jsonrpc":"2.0","method":"tools/list"}"#).await?;
 });
 
 steps!(unknown_prompt, stage => {
@@ -131,13 +183,15 @@ async fn refused(
     what: &str,
 ) -> Result<(), Stop> {
     let talk = stage.shared().await?;
-    let reply = talk.request(method, params).await?;
+    let answer = talk.request(method, params).await;
+    let Some(reply) = codes::refusable(answer)? else { return Ok(()) };
     if let Some(result) = reply.result()
         && result["isError"] != true
     {
         let message = format!("{what} was answered with a result");
         stage.fail(rule, &talk, reply.line(), message, "answer with the error -32602");
     }
+    codes::judge_params(stage, &talk, &reply, what);
     Ok(())
 }
 
@@ -189,7 +243,31 @@ steps!(stray_response, stage => {
     harmless(stage, br#"{"jsonrpc":"2.0","id":"plumb-never-asked","result":{}}"#).await?;
 });
 steps!(scalar, stage => { harmless(stage, b"42").await?; });
-steps!(not_json, stage => { harmless(stage, b"this is not JSON").await?; });
+steps!(not_json, stage => {
+    let talk = stage.fresh().await?;
+    let mark = talk.mark();
+    let line = talk.send("this is not JSON").await?;
+    talk.check_alive().await?;
+    let since = talk.since(mark);
+    let code = |message: &crate::Incoming| message.value.pointer("/error/code").and_then(Value::as_i64);
+    let refusal = since.iter().find(|message| {
+        message.kind == Kind::Error && message.id.as_deref().is_none_or(|id| id == "null")
+    });
+    match refusal {
+        Some(refusal) if !matches!(code(refusal), None | Some(-32700 | -32600)) => {
+            let code = code(refusal).unwrap_or_default();
+            let message = format!("text that is not JSON is answered with the code {code}");
+            let help = "answer with the error -32700";
+            stage.fail(&behaviour::PARSE_ERROR_CODE, &talk, refusal.line, message, help);
+        }
+        None if talk.wire().as_http().is_none() => {
+            let message = "text that is not JSON is not answered";
+            let help = "answer with the error -32700";
+            stage.fail(&behaviour::PARSE_ERROR_UNREPORTED, &talk, line, message, help);
+        }
+        _ => {}
+    }
+});
 steps!(cut_off, stage => { harmless(stage, br#"{"jsonrpc":"2.0","id":902,"meth"#).await?; });
 steps!(not_utf8, stage => {
     harmless(stage, b"{\"jsonrpc\":\"2.0\",\"id\":903,\"method\":\"ping\xff\xfe\"}").await?;
@@ -211,18 +289,11 @@ steps!(
 /// Sends what needs no answer, in a conversation that must go on afterwards.
 async fn harmless(stage: &mut Stage, text: &[u8]) -> Result<(), Stop> {
     let talk = stage.fresh().await?;
-    talk.send_bytes(text).await?;
     let mark = talk.mark();
+    talk.send_bytes(text).await?;
     // Whether anything comes is up to the server; what comes is judged.
     let _ = talk.wait_from(mark, talk.limits().quiet / 5, "", |_| true).await;
     Ok(())
-}
-
-async fn lenient(talk: &crate::Conversation, text: &str, id: &str) -> Result<(), Stop> {
-    match talk.exchange(text, id, "it", talk.limits().quiet).await {
-        Ok(_) | Err(Trouble::Unanswered { .. } | Trouble::Exchange { .. }) => Ok(()),
-        Err(trouble) => Err(trouble.into()),
-    }
 }
 
 steps!(batch, stage => {
@@ -237,7 +308,16 @@ steps!(batch, stage => {
     for id in ["\"batch-1\"", "\"batch-2\""] {
         let answered = talk.answer(mark, line, id, "a batch", within).await;
         match answered {
-            Ok(reply) if !reply.is_error() => {}
+            Ok(reply) if !reply.is_error() => {
+                // Over HTTP each may be an event of the same stream.
+                if reply.message.index.is_none() && talk.wire().as_http().is_none() {
+                    let message = "a request of a batch was answered by itself";
+                    let help = "answer a batch with one array";
+                    let rule = &behaviour::BATCH_ANSWERS_SPLIT;
+                    stage.fail(rule, &talk, reply.line(), message, help);
+                    break;
+                }
+            }
             Ok(reply) => {
                 let message = format!("a ping in a batch was refused: {}", reply.error_text());
                 let help = "serve the requests of a batch as if they came one by one";
@@ -246,7 +326,7 @@ steps!(batch, stage => {
             }
             Err(Trouble::Unanswered { .. } | Trouble::Exchange { .. }) => {
                 let message = "a batch of two pings was not answered";
-                let help = "answer with an array of the answers, or with each by itself";
+                let help = "answer with an array of the answers";
                 stage.fail(&behaviour::BATCH_REFUSED, &talk, line, message, help);
                 break;
             }

@@ -71,6 +71,8 @@ pub struct HttpReply {
     pub asked: u64,
     /// The line of the answer.
     pub line: u64,
+    /// The number of the exchange.
+    pub exchange: u64,
 }
 
 impl HttpReply {
@@ -108,7 +110,12 @@ struct Shared {
     revision: Revision,
     session: Mutex<Option<String>>,
     exchanges: AtomicU64,
+    /// The ids of events: exchange, whether there was a message, id.
+    event_ids: Mutex<Vec<(u64, bool, String)>>,
 }
+
+/// How many event ids are kept of a conversation.
+const MOST_EVENT_IDS: usize = 10_000;
 
 impl Http {
     pub(super) fn new(
@@ -130,6 +137,7 @@ impl Http {
             revision: opening.revision,
             session: Mutex::default(),
             exchanges: AtomicU64::new(0),
+            event_ids: Mutex::default(),
         };
         Ok(Http { shared: Arc::new(shared), tasks: Mutex::default() })
     }
@@ -192,6 +200,13 @@ impl Http {
         self.shared.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
+    /// The ids of the events with messages that have come in an exchange, in order.
+    pub(crate) fn event_ids(&self, exchange: u64) -> Vec<String> {
+        let seen = self.shared.event_ids.lock().unwrap_or_else(PoisonError::into_inner);
+        let messages = seen.iter().filter(|(other, says, _)| *other == exchange && *says);
+        messages.map(|(.., id)| id.clone()).collect()
+    }
+
     /// Sends a request and waits for its answer, or for the head of it if it is a stream.
     pub(super) async fn exchange(&self, request: HttpRequest) -> Result<HttpReply, Trouble> {
         let shared = Arc::clone(&self.shared);
@@ -202,8 +217,8 @@ impl Http {
         let within = self.shared.limits.answer;
         let (reply, stream) = tokio::time::timeout(within, begun)
             .await
-            .map_err(|_| Trouble::Unanswered { what, within, line })?
-            .map_err(Trouble::Ended)?;
+            .map_err(|_| Trouble::Unanswered { what: what.clone(), within, line })?
+            .map_err(|how| Trouble::Exchange { what, how, line })?;
         if let Some(body) = stream {
             let shared = Arc::clone(&self.shared);
             self.spawn(async move { shared.stream(exchange, body).await });
@@ -272,6 +287,7 @@ impl Shared {
             body: Bytes::new(),
             asked: line,
             line,
+            exchange,
         };
         if let Some(session) = reply.header("mcp-session-id")
             && reply.status == 200
@@ -312,6 +328,7 @@ impl Shared {
             decoder.push(data);
             while let Some(decoded) = decoder.next_event() {
                 if let Decoded::Event(event) = decoded {
+                    self.note_event_id(exchange, &event);
                     let line = self.record_event(exchange, &event);
                     if !event.data.is_empty() {
                         self.take(line, &event.data, exchange);
@@ -324,6 +341,14 @@ impl Shared {
         }
         let end = HttpEvent::new(exchange, Side::Server, HttpPart::End);
         self.recording.add(&TraceEntry::http(end));
+    }
+
+    fn note_event_id(&self, exchange: u64, event: &mcp_transport::http::sse::Event) {
+        let Some(id) = &event.id else { return };
+        let mut seen = self.event_ids.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() < MOST_EVENT_IDS {
+            seen.push((exchange, !event.data.is_empty(), String::from_utf8_lossy(id).into_owned()));
+        }
     }
 
     fn take(self: &Arc<Self>, line: u64, text: &[u8], exchange: u64) {

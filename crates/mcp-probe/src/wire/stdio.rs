@@ -25,6 +25,9 @@ use crate::{
 /// How long the exit of a server is waited for once it has closed its output.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_millis(500);
 
+/// The pause between two parts of a message, long enough to be read apart.
+const BETWEEN_WRITES: Duration = Duration::from_millis(40);
+
 #[derive(Debug)]
 pub(crate) struct Stdio {
     shared: Arc<Shared>,
@@ -96,6 +99,32 @@ impl Stdio {
         self.shared.send(text).await
     }
 
+    /// Sends a message in two writes, with a pause between them.
+    pub(crate) async fn send_in_two(&self, text: &[u8]) -> Result<u64, Trouble> {
+        let (first, second) = text.split_at(text.len() / 2);
+        // Nothing may come between the two.
+        let mut stdin = self.shared.stdin.lock().await;
+        let line = self.shared.recording.add(&TraceEntry::stdio(Side::Client, text));
+        self.shared.write(&mut stdin, first, line).await?;
+        tokio::time::sleep(BETWEEN_WRITES).await;
+        self.shared.write(&mut stdin, &[second, b"\n"].concat(), line).await?;
+        Ok(line)
+    }
+
+    /// Sends messages in one write. Returns the line of the last.
+    pub(crate) async fn send_joined(&self, messages: &[String]) -> Result<u64, Trouble> {
+        let mut stdin = self.shared.stdin.lock().await;
+        let (mut line, mut bytes) = (0, Vec::new());
+        for text in messages {
+            let entry = TraceEntry::stdio(Side::Client, text.as_bytes());
+            line = self.shared.recording.add(&entry);
+            bytes.extend_from_slice(text.as_bytes());
+            bytes.push(b'\n');
+        }
+        self.shared.write(&mut stdin, &bytes, line).await?;
+        Ok(line)
+    }
+
     /// Closes the server's input, and leaves the rest as it is.
     pub(crate) async fn close_input(&self) {
         self.shared.stdin.lock().await.take();
@@ -145,15 +174,32 @@ impl Drop for Stdio {
 impl Shared {
     async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
         let mut stdin = self.stdin.lock().await;
+        if stdin.is_none() {
+            return Err(Trouble::Ended("its input was closed".to_owned()));
+        }
         let line = self.recording.add(&TraceEntry::stdio(Side::Client, text));
+        let mut bytes = text.to_vec();
+        bytes.push(b'\n');
+        self.write(&mut stdin, &bytes, line).await?;
+        Ok(line)
+    }
+
+    async fn write(
+        &self,
+        stdin: &mut Option<ChildStdin>,
+        bytes: &[u8],
+        line: u64,
+    ) -> Result<(), Trouble> {
         let Some(pipe) = stdin.as_mut() else {
             return Err(Trouble::Ended("its input was closed".to_owned()));
         };
-        let mut bytes = text.to_vec();
-        bytes.push(b'\n');
         let within = self.limits.answer;
-        match tokio::time::timeout(within, pipe.write_all(&bytes)).await {
-            Ok(Ok(())) => Ok(line),
+        let written = async {
+            pipe.write_all(bytes).await?;
+            pipe.flush().await
+        };
+        match tokio::time::timeout(within, written).await {
+            Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
                 let reason = self.inbox.ended().unwrap_or_else(|| error.to_string());
                 Err(Trouble::Ended(reason))

@@ -203,7 +203,7 @@ impl Posted {
             MessageKind::Response => PostedKind::Response,
         };
         let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
-        let id = envelope.readable_id().and_then(|id| id.to_request_id());
+        let id = envelope.id.and_then(request_id);
         Some(Posted { id, name: name.into(), kind })
     }
 }

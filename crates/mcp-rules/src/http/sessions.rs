@@ -4,8 +4,8 @@ use mcp_core::{Era, Revision, Revisions, Side};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, requests::is_other_refusal,
-    session_id,
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, method::HttpMethod,
+    requests::is_other_refusal, session_id,
 };
 use crate::{
     Level, Severity,
@@ -273,14 +273,15 @@ impl Sessions {
         known: &Known<'_>,
     ) {
         let Some(id) = exchange.session_id.as_deref().map(str::trim) else { return };
+        let is_known = !matches!(exchange.method, HttpMethod::Other(_));
         let by = match status {
             200..=299 if exchange.is_delete() => End::Deleted,
             200..=299 => {
                 self.revive(id);
                 return;
             }
-            // Some servers use it for "no such method".
-            404 if event.error_code() != Some(-32601) => End::NotFound,
+            // Routers use it for methods that they do not know, and some servers for "no such method".
+            404 if is_known && event.error_code() != Some(-32601) => End::NotFound,
             _ => return,
         };
         let ended = Some(Ended { at: event.at, by });

@@ -1,4 +1,7 @@
-//! What surrounds messages over HTTP: sessions, headers, methods.
+//! What surrounds messages over HTTP: headers, bodies and methods; sessions and streams.
+
+pub(super) mod sessions;
+pub(super) mod streams;
 
 use mcp_core::{Era, Revision, Revisions};
 use mcp_rules::behaviour;
@@ -13,16 +16,8 @@ const VERSION_HEADER: Revisions = Revisions::from(Revision::V2025_06_18);
 const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
 
 pub(super) static PROBES: &[Probe] = &[
-    probe("http/session-invented", "an invented session is refused", invented)
-        .over(HTTP)
-        .at(SESSIONS),
-    probe("http/session-missing", "a request without its session is refused", missing)
-        .over(HTTP)
-        .at(SESSIONS),
-    probe("http/session-ended", "a session that has ended is refused", ended)
-        .over(HTTP)
-        .at(SESSIONS),
     probe("http/origin", "a foreign web page is refused", origin).over(HTTP),
+    probe("http/host", "a foreign Host is the client's mistake", host).over(HTTP),
     probe("http/broken-body", "a body that is not JSON is refused", broken_body).over(HTTP),
     probe("http/empty-body", "an empty body is refused", empty_body).over(HTTP),
     probe("http/content-type", "a wrong Content-Type is the client's mistake", content_type)
@@ -31,10 +26,6 @@ pub(super) static PROBES: &[Probe] = &[
     probe("http/version-header", "a version that does not exist is refused", version_header)
         .over(HTTP)
         .at(VERSION_HEADER),
-    probe("http/get", "GET gives an event stream or nothing", get).over(HTTP),
-    probe("http/get-resume", "resuming what never was does no harm", resume)
-        .over(HTTP)
-        .at(SESSIONS),
     probe("http/unknown-verb", "other methods are the client's mistake", verb).over(HTTP),
     probe("http/method-header", "a wrong Mcp-Method is refused", method_header)
         .over(HTTP)
@@ -80,57 +71,6 @@ fn not_ours(stage: &mut Stage, talk: &Conversation, reply: &HttpReply, what: &st
     }
 }
 
-/// Opens a conversation that has a session.
-async fn in_session(stage: &mut Stage) -> Result<Conversation, Stop> {
-    let talk = stage.fresh().await?;
-    if talk.wire().as_http().is_some_and(|http| http.session().is_some()) {
-        Ok(talk)
-    } else {
-        Err(Stop::Skip("the server gives no session ids".to_owned()))
-    }
-}
-
-steps!(invented, stage => {
-    let talk = in_session(stage).await?;
-    let request = built(&talk)?.with("Mcp-Session-Id", "plumb-invented-0000");
-    let reply = talk.http(request).await?;
-    not_ours(stage, &talk, &reply, "an invented session id");
-    if reply.status < 300 {
-        let message = format!("an invented session id gets the status {}", reply.status);
-        let help = "answer with 404 to session ids that you did not give";
-        stage.fail(&behaviour::INVENTED_SESSION_ACCEPTED, &talk, reply.line, message, help);
-    }
-});
-
-steps!(missing, stage => {
-    let talk = in_session(stage).await?;
-    let request = built(&talk)?.without("Mcp-Session-Id");
-    let reply = talk.http(request).await?;
-    not_ours(stage, &talk, &reply, "a request without its session id");
-    if reply.status < 300 {
-        let message = format!("a request without its session id gets the status {}", reply.status);
-        let help = "answer with 400 to requests without a session id, other than `initialize`";
-        stage.fail(&behaviour::MISSING_SESSION_ACCEPTED, &talk, reply.line, message, help);
-    }
-});
-
-steps!(ended, stage => {
-    let talk = in_session(stage).await?;
-    let Some(http) = talk.wire().as_http() else { return Ok(()) };
-    let delete = HttpRequest { method: "DELETE", headers: Vec::new(), body: Vec::new() };
-    let reply = talk.http(http.in_session(delete)).await?;
-    talk.expect_end();
-    if reply.status >= 300 {
-        return Err(Stop::Skip(format!("ending a session gets the status {}", reply.status)));
-    }
-    let reply = talk.http(built(&talk)?).await?;
-    if reply.status < 300 {
-        let message = format!("a session that has ended gets the status {}", reply.status);
-        let help = "answer with 404 once a session has ended";
-        stage.fail(&behaviour::ENDED_SESSION_ACCEPTED, &talk, reply.line, message, help);
-    }
-});
-
 steps!(origin, stage => {
     let is_local = match stage.target() {
         Target::Http { url, .. } => is_loopback(url.host().unwrap_or_default()),
@@ -154,6 +94,13 @@ fn is_loopback(host: &str) -> bool {
     host == "localhost"
         || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
+
+// Whether it is served is up to the server.
+steps!(host, stage => {
+    let talk = stage.shared().await?;
+    let reply = talk.http(built(&talk)?.with("Host", "plumb.invalid")).await?;
+    not_ours(stage, &talk, &reply, "a foreign Host");
+});
 
 steps!(broken_body, stage => {
     let talk = stage.shared().await?;
@@ -203,24 +150,6 @@ steps!(version_header, stage => {
     let talk = stage.shared().await?;
     let reply = talk.http(built(&talk)?.with("MCP-Protocol-Version", "1999-01-01")).await?;
     not_ours(stage, &talk, &reply, "a version that does not exist");
-});
-
-steps!(get, stage => {
-    let talk = stage.fresh().await?;
-    let Some(http) = talk.wire().as_http() else { return Ok(()) };
-    let get = HttpRequest { method: "GET", headers: Vec::new(), body: Vec::new() };
-    let get = http.in_session(get.with("Accept", "text/event-stream"));
-    let reply = talk.http(get).await?;
-    not_ours(stage, &talk, &reply, "GET");
-});
-
-steps!(resume, stage => {
-    let talk = stage.fresh().await?;
-    let Some(http) = talk.wire().as_http() else { return Ok(()) };
-    let get = HttpRequest { method: "GET", headers: Vec::new(), body: Vec::new() };
-    let get = get.with("Accept", "text/event-stream").with("Last-Event-ID", "plumb-never-sent");
-    let reply = talk.http(http.in_session(get)).await?;
-    not_ours(stage, &talk, &reply, "an event id that was never given");
 });
 
 steps!(verb, stage => {

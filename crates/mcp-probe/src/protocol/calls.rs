@@ -1,0 +1,301 @@
+//! What happens around a call: progress, logs, pings and cancellations. Only tools that may be
+//! called and need no arguments are used; what they return is not looked at here.
+
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use mcp_core::{Era, Revisions};
+use mcp_rules::behaviour;
+use serde_json::{Value, json};
+
+use super::probe;
+use crate::{Conversation, Needs, Opening, Probe, Reply, Stage, Stop, Trouble};
+
+pub(super) static PROBES: &[Probe] = &[
+    calling("calls/progress", "progress is reported as it was asked for", progress),
+    calling("calls/logs", "logs are sent at the level that was asked for", logs),
+    calling("calls/ping-while-busy", "a ping is answered while a tool runs", ping_while_busy)
+        .at(Revisions::LEGACY),
+    calling("calls/cancel", "a call that was cancelled is not answered", cancel),
+    calling("calls/cancel-one", "cancelling a call leaves the others alone", cancel_one),
+    calling("calls/bare-client", "a client that offers nothing is asked for nothing", bare_client),
+    calling("calls/concurrent", "calls at the same time are all answered", concurrent),
+];
+
+/// How many tools are tried.
+const TOOLS: usize = 6;
+/// How many calls run at once.
+const AT_ONCE: usize = 8;
+/// How long a tool must take to count as slow.
+const SLOW: Duration = Duration::from_millis(100);
+/// How often a ping must have to wait.
+const ATTEMPTS: usize = 3;
+
+const fn calling(
+    name: &'static str,
+    about: &'static str,
+    steps: for<'s> fn(&'s mut Stage) -> crate::StepsFuture<'s>,
+) -> Probe {
+    let mut probe = probe(name, about, steps);
+    probe.needs = Needs::Tool;
+    probe
+}
+
+/// The tools that can be called without arguments.
+pub(super) fn callable(stage: &Stage) -> Result<Vec<String>, Stop> {
+    let (offer, safety) = (stage.offer(), &stage.settings().safety);
+    let needs_nothing = |tool: &&Value| {
+        tool.pointer("/inputSchema/required").and_then(Value::as_array).is_none_or(Vec::is_empty)
+    };
+    let tools: Vec<String> = offer
+        .tools
+        .iter()
+        .filter(|tool| safety.permits(tool).is_ok())
+        .filter(needs_nothing)
+        .filter_map(|tool| tool["name"].as_str().map(str::to_owned))
+        .take(TOOLS)
+        .collect();
+    if tools.is_empty() {
+        return Err(Stop::Skip("no tool may be called without arguments".to_owned()));
+    }
+    Ok(tools)
+}
+
+/// A call on its way.
+struct Call {
+    id: i64,
+    mark: usize,
+    line: u64,
+}
+
+impl Call {
+    async fn start(
+        stage: &Stage,
+        talk: &Conversation,
+        tool: &str,
+        meta: Value,
+    ) -> Result<Call, Stop> {
+        stage.spend_call()?;
+        let (id, mark) = (talk.next_id(), talk.mark());
+        let mut params = json!({ "name": tool, "arguments": {} });
+        if !meta.is_null() {
+            params["_meta"] = meta;
+        }
+        let message = talk.request_message(&json!(id), "tools/call", params);
+        let line = talk.send(&message.to_string()).await?;
+        Ok(Call { id, mark, line })
+    }
+
+    /// The answer, unless there is none in time.
+    async fn answer(&self, talk: &Conversation, within: Duration) -> Result<Option<Reply>, Stop> {
+        let id = self.id.to_string();
+        match talk.answer(self.mark, self.line, &id, "tools/call", within).await {
+            Ok(reply) => Ok(Some(reply)),
+            Err(Trouble::Unanswered { .. }) => Ok(None),
+            Err(trouble) => Err(trouble.into()),
+        }
+    }
+
+    /// Cancels it, unless only the end of its connection could do that.
+    async fn cancel(&self, talk: &Conversation) -> Result<(), Stop> {
+        if !cancels(talk) {
+            return Ok(());
+        }
+        let params = json!({ "requestId": self.id, "reason": "a test" });
+        talk.notify("notifications/cancelled", params).await?;
+        Ok(())
+    }
+
+    /// Waits for the end of the call, and cancels it if that takes too long: whether it may is not
+    /// the question here.
+    async fn finish(&self, talk: &Conversation) -> Result<Option<Reply>, Stop> {
+        let reply = self.answer(talk, talk.limits().answer).await?;
+        if reply.is_none() {
+            self.cancel(talk).await?;
+            talk.disregard();
+        }
+        Ok(reply)
+    }
+}
+
+/// Whether there are messages that cancel: over HTTP, 2026-07-28 has none.
+fn cancels(talk: &Conversation) -> bool {
+    talk.revision().era() == Era::Legacy || talk.wire().as_http().is_none()
+}
+
+// The rules about progress judge what comes.
+steps!(progress, stage => {
+    for tool in callable(stage)? {
+        let talk = stage.fresh().await?;
+        for token in [json!("plumb-progress"), json!(7_000), Value::Null] {
+            let meta = if token.is_null() { Value::Null } else { json!({ "progressToken": token }) };
+            let call = Call::start(stage, &talk, &tool, meta).await?;
+            if call.finish(&talk).await?.is_none() {
+                break;
+            }
+        }
+        talk.pause_for_more().await;
+    }
+});
+
+// The rules about logging judge what comes.
+steps!(logs, stage => {
+    let has_levels = stage.offer().has("/logging") && stage.revision().era() == Era::Legacy;
+    for tool in callable(stage)? {
+        let talk = stage.fresh().await?;
+        for level in ["emergency", "debug"] {
+            let meta = match stage.revision().era() {
+                Era::Legacy => Value::Null,
+                Era::Modern => json!({ "io.modelcontextprotocol/logLevel": level }),
+            };
+            if has_levels {
+                talk.request("logging/setLevel", json!({ "level": level })).await?;
+            }
+            let call = Call::start(stage, &talk, &tool, meta).await?;
+            if call.finish(&talk).await?.is_none() {
+                break;
+            }
+        }
+        let call = Call::start(stage, &talk, &tool, Value::Null).await?;
+        call.finish(&talk).await?;
+    }
+});
+
+// The rules about capabilities judge what the server asks for.
+steps!(bare_client, stage => {
+    let opening = Opening { capabilities: json!({}), ..Opening::at(stage.revision()) };
+    for tool in callable(stage)? {
+        let talk = stage.fresh_as(&opening).await?;
+        let call = Call::start(stage, &talk, &tool, Value::Null).await?;
+        call.finish(&talk).await?;
+    }
+});
+
+/// The tools that take a moment, but come to an end.
+async fn slow(stage: &mut Stage) -> Result<Vec<String>, Stop> {
+    let mut slow = Vec::new();
+    let talk = stage.fresh().await?;
+    for tool in callable(stage)? {
+        let call = Call::start(stage, &talk, &tool, Value::Null).await?;
+        if call.answer(&talk, SLOW).await?.is_none() && call.finish(&talk).await?.is_some() {
+            slow.push(tool);
+        }
+    }
+    if slow.is_empty() {
+        return Err(Stop::Skip("no tool that may be called takes a moment".to_owned()));
+    }
+    Ok(slow)
+}
+
+steps!(ping_while_busy, stage => {
+    for tool in slow(stage).await? {
+        let talk = stage.fresh().await?;
+        let mut blocked = 0;
+        let mut line = 0;
+        for _ in 0..ATTEMPTS {
+            let call = Call::start(stage, &talk, &tool, Value::Null).await?;
+            if call.answer(&talk, SLOW / 2).await?.is_some() {
+                break;
+            }
+            let (begun, mark, id) = (tokio::time::Instant::now(), talk.mark(), talk.next_id());
+            let ping = talk.request_message(&json!(id), "ping", Value::Null).to_string();
+            let asked = talk.send(&ping).await?;
+            let id_text = id.to_string();
+            let is_either = |message: &crate::Incoming| {
+                message.answers(&id_text) || message.answers(&call.id.to_string())
+            };
+            let first = talk.wait_from(mark, talk.limits().answer, "ping", is_either).await?;
+            if !first.answers(&id_text) && begun.elapsed() > SLOW / 2 {
+                blocked += 1;
+                line = asked;
+            }
+            talk.answer(mark, asked, &id_text, "ping", talk.limits().answer).await?;
+            call.finish(&talk).await?;
+        }
+        if blocked == ATTEMPTS {
+            let message = format!("a ping is answered only after the call of `{tool}`");
+            let help = "go on reading while a tool runs";
+            stage.fail(&behaviour::PING_BLOCKED, &talk, line, message, help);
+        }
+    }
+});
+
+// The rule `response-after-cancel` judges what comes. Once may be chance.
+steps!(cancel, stage => {
+    for tool in slow(stage).await? {
+        let mut late = Vec::new();
+        for _ in 0..ATTEMPTS {
+            let talk = stage.fresh().await?;
+            let call = Call::start(stage, &talk, &tool, Value::Null).await?;
+            if !cancels(&talk) || call.answer(&talk, SLOW / 2).await?.is_some() {
+                break;
+            }
+            call.cancel(&talk).await?;
+            talk.check_alive().await?;
+            let is_answered = matches!(call.answer(&talk, talk.limits().quiet * 4).await, Ok(Some(_)));
+            late.push(talk);
+            if !is_answered {
+                break;
+            }
+        }
+        if late.len() < ATTEMPTS {
+            late.iter().for_each(Conversation::disregard);
+        }
+    }
+});
+
+steps!(cancel_one, stage => {
+    for tool in slow(stage).await? {
+        let talk = stage.fresh().await?;
+        let first = Call::start(stage, &talk, &tool, Value::Null).await?;
+        let second = Call::start(stage, &talk, &tool, Value::Null).await?;
+        if !cancels(&talk) || first.answer(&talk, SLOW / 2).await?.is_some() {
+            continue;
+        }
+        // Whether the first is answered all the same is another question.
+        talk.disregard();
+        first.cancel(&talk).await?;
+        if second.answer(&talk, talk.limits().answer).await?.is_none() {
+            let message = format!("of two calls of `{tool}` one was cancelled, and neither was answered");
+            let help = "end only the request that `requestId` names";
+            stage.fail(&behaviour::CANCELLATION_HITS_OTHERS, &talk, second.line, message, help);
+        }
+    }
+});
+
+steps!(concurrent, stage => {
+    // The slower a tool, the more calls overlap.
+    let tool = match slow(stage).await {
+        Ok(slow) => slow.into_iter().next(),
+        Err(Stop::Skip(_)) => quick(stage).await?,
+        Err(trouble) => return Err(trouble),
+    };
+    let Some(tool) = tool else {
+        return Err(Stop::Skip("no tool that may be called comes to an end".to_owned()));
+    };
+    let talk = stage.fresh().await?;
+    let mut calls = Vec::new();
+    for _ in 0..AT_ONCE {
+        calls.push(Call::start(stage, &talk, &tool, Value::Null).await?);
+    }
+    let within = talk.limits().answer * 2;
+    let answers = join_all(calls.iter().map(|call| call.answer(&talk, within))).await;
+    for (call, answer) in calls.iter().zip(answers) {
+        if answer?.is_none() {
+            let what = format!("a call of `{tool}`, one of {AT_ONCE} at once,");
+            return Err(Trouble::Unanswered { what, within, line: call.line }.into());
+        }
+    }
+});
+
+/// A tool that comes to an end.
+async fn quick(stage: &mut Stage) -> Result<Option<String>, Stop> {
+    for tool in callable(stage)? {
+        let talk = stage.fresh().await?;
+        let call = Call::start(stage, &talk, &tool, Value::Null).await?;
+        if call.finish(&talk).await?.is_some() {
+            return Ok(Some(tool));
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,143 @@
+//! Event streams: of a GET, of a call, and resumed ones.
+
+use mcp_core::{Revision, Revisions};
+use mcp_rules::behaviour;
+use serde_json::json;
+
+use super::{HTTP, SESSIONS, not_ours};
+use crate::{
+    Conversation, HttpReply, HttpRequest, Incoming, Needs, Probe, Reply, Stage, Stop,
+    protocol::{calls::callable, probe},
+};
+
+pub(in crate::protocol) static PROBES: &[Probe] = &[
+    probe("http/get", "GET gives an event stream or nothing", get).over(HTTP),
+    probe("http/get-resume", "resuming what never was does no harm", resume)
+        .over(HTTP)
+        .at(SESSIONS),
+    calling("http/get-and-call", "the stream of a GET has no answers", get_and_call).at(SESSIONS),
+    calling("http/stream-end", "the stream of a call ends with the answer", stream_end)
+        .at(Revisions::from(Revision::V2025_03_26)),
+    calling("http/resume", "a stream is resumed where it broke off", resume_call).at(SESSIONS),
+];
+
+const fn calling(
+    name: &'static str,
+    about: &'static str,
+    steps: for<'s> fn(&'s mut Stage) -> crate::StepsFuture<'s>,
+) -> Probe {
+    let mut probe = probe(name, about, steps).over(HTTP);
+    probe.needs = Needs::Tool;
+    probe
+}
+
+steps!(get, stage => {
+    let talk = stage.fresh().await?;
+    let reply = open_stream(&talk, None).await?;
+    not_ours(stage, &talk, &reply, "GET");
+});
+
+steps!(resume, stage => {
+    let talk = stage.fresh().await?;
+    let reply = open_stream(&talk, Some("plumb-never-sent")).await?;
+    not_ours(stage, &talk, &reply, "an event id that was never given");
+});
+
+/// Opens the stream of a GET, or resumes one after an event.
+async fn open_stream(talk: &Conversation, after: Option<&str>) -> Result<HttpReply, Stop> {
+    let Some(http) = talk.wire().as_http() else {
+        return Err(Stop::Skip("this is not HTTP".to_owned()));
+    };
+    let get = HttpRequest { method: "GET", headers: Vec::new(), body: Vec::new() };
+    let get = get.with("Accept", "text/event-stream");
+    let get = match after {
+        Some(id) => get.with("Last-Event-ID", id),
+        None => get,
+    };
+    Ok(talk.http(http.in_session(get)).await?)
+}
+
+// The rules about streams judge what comes on which.
+steps!(get_and_call, stage => {
+    let tools = callable(stage)?;
+    let talk = stage.fresh().await?;
+    if !open_stream(&talk, None).await?.is_stream() {
+        return Err(Stop::Skip("the server gives no stream for GET".to_owned()));
+    }
+    for tool in tools {
+        if call(stage, &talk, &tool).await?.is_none() {
+            break;
+        }
+    }
+    talk.pause_for_more().await;
+});
+
+/// Calls a tool with a token for progress. `None` if that takes too long.
+async fn call(stage: &Stage, talk: &Conversation, tool: &str) -> Result<Option<Reply>, Stop> {
+    stage.spend_call()?;
+    let id = talk.next_id();
+    let meta = json!({ "progressToken": format!("plumb-{id}") });
+    let params = json!({ "name": tool, "arguments": {}, "_meta": meta });
+    match talk.request_as(&json!(id), "tools/call", params).await {
+        Ok(reply) => Ok(Some(reply)),
+        Err(crate::Trouble::Unanswered { .. }) => {
+            talk.disregard();
+            Ok(None)
+        }
+        Err(trouble) => Err(trouble.into()),
+    }
+}
+
+steps!(stream_end, stage => {
+    for tool in callable(stage)? {
+        let talk = stage.fresh().await?;
+        let mark = talk.mark();
+        let Some(reply) = call(stage, &talk, &tool).await? else { continue };
+        let asked = reply.asked;
+        let is_end = |message: &Incoming| message.closes == Some(asked);
+        let ended = talk.wait_from(mark, talk.limits().answer, "the end", is_end).await;
+        if ended.is_err() {
+            let message = format!("the stream of a call of `{tool}` stays open after the answer");
+            let help = "end the stream once the response is sent";
+            stage.fail(&behaviour::STREAM_LEFT_OPEN, &talk, reply.line(), message, help);
+            break;
+        }
+    }
+});
+
+// The rules about streams judge whether events come from another one.
+steps!(resume_call, stage => {
+    let tools = callable(stage)?;
+    let talk = stage.fresh().await?;
+    let Some(http) = talk.wire().as_http() else { return Ok(()) };
+    let mut streams = Vec::new();
+    for tool in tools {
+        let Some(reply) = call(stage, &talk, &tool).await? else { break };
+        let asked = reply.asked;
+        let is_end = |message: &Incoming| message.closes == Some(asked);
+        let _ = talk.wait_from(0, talk.limits().answer, "the end", is_end).await;
+        if let Some(exchange) = reply.message.exchange {
+            streams.push(http.event_ids(exchange));
+        }
+    }
+    streams.retain(|ids| ids.len() > 1);
+    if streams.is_empty() {
+        return Err(Stop::Skip("events have no ids".to_owned()));
+    }
+    for ids in streams {
+        // After the first event, and in the middle.
+        for after in [0, ids.len() / 2] {
+            let reply = open_stream(&talk, Some(&ids[after])).await?;
+            not_ours(stage, &talk, &reply, "a stream to be resumed");
+            talk.pause_for_more().await;
+            let again = http.event_ids(reply.exchange);
+            if let Some(early) = again.iter().find(|id| ids[..=after].contains(id)) {
+                let given = &ids[after];
+                let message = format!("resumed after the event {given}, the stream repeats {early}");
+                let help = "begin with the event after `Last-Event-ID`";
+                stage.fail(&behaviour::RESUME_REPEATS_EVENTS, &talk, reply.line, message, help);
+                return Ok(());
+            }
+        }
+    }
+});

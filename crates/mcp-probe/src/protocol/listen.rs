@@ -1,0 +1,98 @@
+//! Subscriptions of 2026-07-28.
+
+use mcp_core::{Revision, Revisions};
+use mcp_rules::behaviour;
+use serde_json::{Value, json};
+
+use super::probe;
+use crate::{Conversation, Probe, Stage, Stop, Trouble};
+
+pub(super) static PROBES: &[Probe] =
+    &[probe("subscriptions/listen", "changes can be listened for", listen)
+        .at(Revisions::from(Revision::V2026_07_28))];
+
+/// The kinds of changes, with what declares them.
+const KINDS: [(&str, &str); 3] = [
+    ("/tools/listChanged", "toolsListChanged"),
+    ("/prompts/listChanged", "promptsListChanged"),
+    ("/resources/listChanged", "resourcesListChanged"),
+];
+
+/// What the server says that it can announce.
+fn filter(stage: &Stage) -> Result<Value, Stop> {
+    let offer = stage.offer();
+    let mut filter = json!({});
+    for (capability, kind) in KINDS {
+        if offer.has(capability) {
+            filter[kind] = json!(true);
+        }
+    }
+    if offer.has("/resources/subscribe")
+        && let Some(resource) = offer.resources.first()
+    {
+        filter["resourceSubscriptions"] = json!([resource["uri"]]);
+    }
+    if filter.as_object().is_none_or(serde_json::Map::is_empty) {
+        return Err(Stop::Skip("the server declares no changes".to_owned()));
+    }
+    Ok(filter)
+}
+
+// The rules about subscriptions judge what comes.
+steps!(listen, stage => {
+    let filter = filter(stage)?;
+    let talk = stage.fresh().await?;
+    let (id, mark) = (talk.next_id(), talk.mark());
+    let params = json!({ "notifications": filter });
+    let method = "subscriptions/listen";
+    let text = talk.request_message(&json!(id), method, params).to_string();
+    let line = talk.send(&text).await?;
+    let answer = id.to_string();
+    let is_first = |message: &crate::Incoming| {
+        message.method() == Some("notifications/subscriptions/acknowledged")
+            || message.answers(&answer)
+            || message.closes == Some(line)
+    };
+    let first = match talk.wait_from(mark, talk.limits().answer, method, is_first).await {
+        Ok(first) => first,
+        Err(Trouble::Unanswered { .. }) => {
+            let message = "a subscription was neither acknowledged nor refused";
+            let help = "send `notifications/subscriptions/acknowledged` first";
+            stage.fail(&behaviour::SUBSCRIPTION_UNACKNOWLEDGED, &talk, line, message, help);
+            return Ok(());
+        }
+        Err(trouble) => return Err(trouble.into()),
+    };
+    if first.method().is_none() {
+        let refusal = first.value.get("error");
+        let message = match refusal {
+            Some(error) => format!("changes are declared, but `{method}` fails: {}", error["message"]),
+            None => format!("`{method}` ends without an acknowledgement"),
+        };
+        let help = "serve what you declare, or do not declare it";
+        let rule = &behaviour::DECLARED_FEATURE_REFUSED;
+        stage.fail(rule, &talk, first.line, message, help);
+        return Ok(());
+    }
+    let honours = first.value.pointer("/params/notifications");
+    let honours = honours.and_then(Value::as_object).is_some_and(|kinds| !kinds.is_empty());
+    let is_end = |message: &crate::Incoming| {
+        message.answers(&answer) || message.closes == Some(line)
+    };
+    if let Ok(end) = talk.wait_from(mark, talk.limits().quiet, method, is_end).await
+        && honours
+    {
+        let message = "a subscription ends as soon as it was acknowledged";
+        let help = "answer `subscriptions/listen` when the subscription is over";
+        stage.fail(&behaviour::SUBSCRIPTION_ENDED_AT_ONCE, &talk, end.line, message, help);
+    }
+    end(&talk, id).await?;
+});
+
+/// Ends a subscription; over HTTP the end of the connection does.
+async fn end(talk: &Conversation, id: i64) -> Result<(), Stop> {
+    if talk.wire().as_http().is_none() {
+        talk.notify("notifications/cancelled", json!({ "requestId": id })).await?;
+    }
+    Ok(())
+}

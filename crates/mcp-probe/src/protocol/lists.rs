@@ -1,0 +1,171 @@
+//! Lists: served, stable, and read page by page.
+
+use mcp_rules::behaviour;
+use serde_json::{Value, json};
+
+use super::{codes, probe};
+use crate::{
+    Needs, Probe, Stop,
+    discover::{LISTS, Listing, all_pages, read_pages},
+};
+
+pub(super) static PROBES: &[Probe] = &[
+    listing("lists/served", "every declared list is served", served).everywhere(),
+    probe("lists/undeclared", "what is not declared is not served", undeclared),
+    listing("lists/pages", "a list can be read to its end", pages),
+    listing("lists/stable", "a list is the same when asked for again", stable),
+    listing("lists/invalid-cursor", "a cursor that was never given is refused", invalid_cursor),
+];
+
+const fn listing(
+    name: &'static str,
+    about: &'static str,
+    steps: for<'s> fn(&'s mut crate::Stage) -> crate::StepsFuture<'s>,
+) -> Probe {
+    let mut probe = probe(name, about, steps);
+    probe.needs = Needs::Lists;
+    probe
+}
+
+steps!(served, stage => {
+    let talk = stage.shared().await?;
+    let offer = stage.offer();
+    for (method, capability, _) in LISTS {
+        if !offer.has(capability) {
+            continue;
+        }
+        let reply = talk.request(method, Value::Null).await?;
+        // Servers without templates need not know the method.
+        let is_optional = method == "resources/templates/list" && reply.error_code() == Some(-32601);
+        if reply.is_error() && !is_optional {
+            let declared = &capability[1..];
+            let error = reply.error_text();
+            let message = format!("`{declared}` is declared, but `{method}` fails: {error}");
+            let help = "serve what you declare, or do not declare it";
+            let rule = &behaviour::DECLARED_FEATURE_REFUSED;
+            stage.fail(rule, &talk, reply.line(), message, help);
+        }
+    }
+});
+
+// The rule `feature-served-undeclared` judges the answers.
+steps!(undeclared, stage => {
+    let offer = stage.offer();
+    let missing: Vec<&str> =
+        LISTS.iter().filter(|(_, capability, _)| !offer.has(capability)).map(|list| list.0).collect();
+    if missing.is_empty() {
+        return Err(Stop::Skip("everything is declared".to_owned()));
+    }
+    for method in missing {
+        let talk = stage.fresh().await?;
+        let reply = talk.request(method, Value::Null).await?;
+        let is_empty = reply.result().is_some_and(|result| {
+            let lists = result.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_array());
+            lists.into_iter().all(Vec::is_empty)
+        });
+        if is_empty {
+            // Many servers serve lists of which they have nothing.
+            talk.disregard();
+        }
+    }
+});
+
+steps!(pages, stage => {
+    let talk = stage.shared().await?;
+    let offer = stage.offer();
+    for (method, capability, member) in LISTS {
+        if !offer.has(capability) {
+            continue;
+        }
+        let listing = read_pages(&talk, method, member).await?;
+        if let Some(reply) = &listing.refused {
+            let error = reply.error_text();
+            let message = format!("`{method}` refuses the cursor that it gave: {error}");
+            let help = "accept each `nextCursor` that you give";
+            stage.fail(&behaviour::OWN_CURSOR_REFUSED, &talk, reply.line(), message, help);
+        }
+        if listing.is_endless {
+            let message = format!("`{method}` goes on after {} pages without anything new", listing.pages);
+            let help = "leave `nextCursor` out on the last page";
+            stage.fail(&behaviour::LIST_ENDLESS, &talk, listing.line, message, help);
+        }
+        if let Some(name) = repeated(&listing)
+            && repeated(&read_pages(&talk, method, member).await?).is_some()
+        {
+            let message = format!("`{method}` lists \"{name}\" on two pages");
+            let help = "begin each page after the last entry of the one before";
+            stage.fail(&behaviour::LIST_ENTRY_REPEATED, &talk, listing.line, message, help);
+        }
+    }
+});
+
+/// An entry on two pages of a list that does end.
+fn repeated(listing: &Listing) -> Option<String> {
+    listing.repeated.first().filter(|_| !listing.is_endless).cloned()
+}
+
+steps!(stable, stage => {
+    let talk = stage.shared().await?;
+    let offer = stage.offer();
+    for (method, capability, member) in LISTS {
+        if !offer.has(capability) {
+            continue;
+        }
+        let (first, _) = all_pages(&talk, method, member).await?;
+        let (second, _) = all_pages(&talk, method, member).await?;
+        let was_told = talk.since(0).iter().any(|message| {
+            message.method().is_some_and(|method| method.ends_with("list_changed"))
+        });
+        let at_first = match method {
+            "tools/list" => &offer.tools,
+            "resources/list" => &offer.resources,
+            "resources/templates/list" => &offer.templates,
+            _ => &offer.prompts,
+        };
+        let differs = first != second || changes_meaning(at_first, &second);
+        if differs && !was_told {
+            let line = talk.recording().len() as u64;
+            let message = format!("`{method}` gives something else when asked again");
+            let help = "list in a fixed order, and send `list_changed` when a list changes";
+            stage.fail(&behaviour::LIST_UNSTABLE, &talk, line, message, help);
+        }
+    }
+});
+
+/// Whether something is still listed, but says something else of itself. What comes and goes
+/// between two conversations is nobody's fault.
+fn changes_meaning(before: &[Value], now: &[Value]) -> bool {
+    let agree =
+        |old: &Value, new: &Value, keys: &[&str]| keys.iter().all(|key| new[key] == old[key]);
+    let identity = ["uri", "uriTemplate", "name"];
+    let meaning =
+        ["title", "description", "inputSchema", "outputSchema", "annotations", "arguments"];
+    before.iter().any(|old| {
+        let mut same = now.iter().filter(|new| agree(old, new, &identity)).peekable();
+        same.peek().is_some() && !same.any(|new| agree(old, new, &meaning))
+    })
+}
+
+steps!(invalid_cursor, stage => {
+    let talk = stage.shared().await?;
+    let offer = stage.offer();
+    let mut asked = false;
+    for (method, _, _) in LISTS {
+        if offer.pages.get(method).is_none_or(|pages| *pages < 2) {
+            continue;
+        }
+        asked = true;
+        let params = json!({ "cursor": "plumb-no-such-cursor" });
+        let reply = talk.request(method, params).await?;
+        if reply.is_error() {
+            codes::judge_params(stage, &talk, &reply, "a cursor that was never given");
+        } else {
+            let message = format!("`{method}` accepts a cursor that it never gave");
+            let help = "answer with the error -32602";
+            stage.fail(&behaviour::INVALID_CURSOR_ACCEPTED, &talk, reply.line(), message, help);
+        }
+    }
+    if !asked {
+        return Err(Stop::Skip("no list has a second page".to_owned()));
+    }
+});
