@@ -17,7 +17,7 @@
 //! | `Visit` | one start of the client, from the first byte to its end |
 //! | [`Met`] | what the client does at a revision when nothing is unusual |
 //!
-//! A scripted server is a table: for a [`Cue`](cue::Cue), a list of [`Act`](act::Act)s. Everything
+//! A scripted server is a table: for a `Cue`, a list of `Act`s. Everything
 //! that passes is a line of a [`Recording`](crate::Recording), so what the client sends is judged by
 //! the rules that recordings are judged by. What it should have done is judged by comparison with
 //! what it does when nothing is unusual: a client that does less is not blamed, one that stops doing
