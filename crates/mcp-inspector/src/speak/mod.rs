@@ -323,8 +323,8 @@ impl Speaker {
         let takes_any = self.target().takes_any_text();
         let is_json = text::read(text, |_| ()).is_some();
         let warning = (!takes_any && !is_json).then(|| {
-            "text that is not JSON is not sent over HTTP or WebSocket: plumb has answered in the \
-             server's place"
+            "text that is not JSON is not sent over WebSocket: plumb has answered in the server's \
+             place"
                 .to_owned()
         });
         self.speaking(|conversation| {

@@ -15,7 +15,12 @@ use crate::api::Page;
 
 /// Answers a few requests, some as JSON and some as a stream.
 async fn answer(headers: HeaderMap, body: Bytes) -> Response {
-    let message: Value = serde_json::from_slice(&body).unwrap();
+    let Ok(message) = serde_json::from_slice::<Value>(&body) else {
+        let error = json!({ "code": -32700, "message": String::from_utf8_lossy(&body) });
+        let text = json!({ "jsonrpc": "2.0", "id": null, "error": error }).to_string();
+        let headers = [("content-type", "application/json")];
+        return (StatusCode::BAD_REQUEST, headers, text).into_response();
+    };
     let id = &message["id"];
     let as_json = |result: Value| {
         let text = json!({ "jsonrpc": "2.0", "id": id, "result": result }).to_string();
@@ -80,21 +85,32 @@ async fn exchanges_are_shown_with_status_and_headers_as_they_reach_the_server() 
 }
 
 #[tokio::test]
-async fn what_is_no_answer_is_told_in_the_servers_place_and_no_json_is_not_sent() {
+async fn what_is_no_answer_is_told_in_the_servers_place() {
     let (page, _) = page().await;
     page.connect(None).await;
     let sent = page.post("speak/request", json!({ "method": "ping" })).await;
     let call = page.answered(&sent).await;
     let answer = page.frame(&call["answer"]).await;
     assert_eq!(answer["row"]["byProxy"], true, "{answer:#}");
+}
+
+#[tokio::test]
+async fn text_that_is_not_json_reaches_the_server_and_its_answer_comes_back() {
+    let (page, _) = page().await;
+    page.connect(None).await;
     let sent = page.post("speak/raw", json!({ "text": "{not json" })).await;
-    assert!(sent["warning"].is_string());
+    assert_eq!(sent["warning"], Value::Null, "{sent:#}");
     let mut number = 1;
-    while page.log.frame(number, |frame| frame.row.preview == "{not json") != Some(true) {
+    while page.log.frame(number, |frame| frame.row.preview.contains(r#""message":"{not json""#))
+        != Some(true)
+    {
         let is_there = page.log.frame(number, |_| ()).is_some();
         number += u64::from(is_there);
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
+    let refused = page.frame(&json!(number)).await;
+    assert_eq!(refused["row"]["from"], "server", "{refused:#}");
+    assert_ne!(refused["row"]["byProxy"], true, "{refused:#}");
 }
 
 #[tokio::test]

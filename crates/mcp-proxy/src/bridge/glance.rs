@@ -52,6 +52,9 @@ pub(crate) enum Reference {
 }
 
 impl Glance {
+    /// What there is to know about a text that cannot be read.
+    pub(crate) const NOTHING: Glance = Glance { messages: Vec::new(), is_batch: false };
+
     /// Looks at a text; `None` if that is not JSON.
     pub(crate) fn at(text: &[u8], limits: Limits) -> Option<Glance> {
         read(text, limits, Glance::of)

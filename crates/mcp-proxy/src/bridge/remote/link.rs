@@ -175,15 +175,23 @@ impl Link {
             let headers = glance.single().map(|single| self.lock().marked.headers(single, root));
             (glance, headers.map(Box::new))
         });
-        let Some((glance, headers)) = looked else {
-            let reason = refusal(RefusalReason::NotJson, "the line is not a JSON text");
-            let answer = Replacement::of(&text, &Verdict::refusing(reason)).to_sender;
-            if let Some(answer) = answer {
-                self.answer_for_server(answer).await;
-            }
-            return;
-        };
-        self.send(message, &glance, headers).await;
+        match looked {
+            Some((glance, headers)) => self.send(message, &glance, headers).await,
+            None => self.forward_unreadable(message).await,
+        }
+    }
+
+    /// Sends on what is not JSON where it has an exchange of its own, in which the server can refuse
+    /// it; elsewhere it is answered.
+    async fn forward_unreadable(self: &Arc<Self>, text: Bytes) {
+        if self.remote.renewal() == Renewal::Always {
+            return self.ask(text, &Glance::NOTHING, None).await;
+        }
+        let reason = refusal(RefusalReason::NotJson, "the line is not a JSON text");
+        let answer = Replacement::of(&text, &Verdict::refusing(reason)).to_sender;
+        if let Some(answer) = answer {
+            self.answer_for_server(answer).await;
+        }
     }
 
     /// Sends on what may pass of a line of the client, and answers the rest.
