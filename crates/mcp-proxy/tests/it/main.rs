@@ -23,6 +23,7 @@ mod redis_server;
 mod remote;
 mod replicas;
 mod routes;
+mod slow;
 mod store;
 mod store_tls;
 mod support;
