@@ -25,6 +25,9 @@ use crate::{
 /// How long the exit of a server is waited for once it has closed its output.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_millis(500);
 
+/// How long the end of a server's output is waited for once it has exited.
+const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(500);
+
 /// The pause between two parts of a message, long enough to be read apart.
 const BETWEEN_WRITES: Duration = Duration::from_millis(40);
 
@@ -32,6 +35,8 @@ const BETWEEN_WRITES: Duration = Duration::from_millis(40);
 pub(crate) struct Stdio {
     shared: Arc<Shared>,
     exit: watch::Receiver<Option<String>>,
+    /// Closed once all of its output was read.
+    read: watch::Receiver<()>,
     kill: Arc<Notify>,
 }
 
@@ -84,15 +89,16 @@ impl Stdio {
             resumed: Notify::new(),
         });
         let (exited, exit) = watch::channel(None);
+        let (reading, read) = watch::channel(());
         let kill = Arc::new(Notify::new());
         tokio::spawn(supervise(child, exited, Arc::clone(&kill)));
         if let Some(stderr) = stderr {
             tokio::spawn(keep_stderr(stderr, Arc::clone(&shared)));
         }
         if let Some(stdout) = stdout {
-            tokio::spawn(listen(stdout, Arc::clone(&shared), exit.clone()));
+            tokio::spawn(listen(stdout, Arc::clone(&shared), exit.clone(), reading));
         }
-        Ok(Stdio { shared, exit, kill })
+        Ok(Stdio { shared, exit, read, kill })
     }
 
     pub(super) async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
@@ -156,12 +162,20 @@ impl Stdio {
             self.kill.notify_one();
             return false;
         }
-        if self.wait_exit(within).await.is_some() {
-            return true;
+        let exited = self.wait_exit(within).await.is_some();
+        if !exited {
+            self.kill.notify_one();
+            self.wait_exit(self.shared.limits.exit).await;
         }
-        self.kill.notify_one();
-        self.wait_exit(self.shared.limits.exit).await;
-        false
+        self.read_all().await;
+        exited
+    }
+
+    /// Waits until what a server has written before its exit was read. Whoever else holds its
+    /// output open is not waited for.
+    async fn read_all(&self) {
+        let mut read = self.read.clone();
+        let _ = tokio::time::timeout(OUTPUT_AFTER_EXIT, read.changed()).await;
     }
 }
 
@@ -290,6 +304,7 @@ async fn listen(
     stdout: ChildStdout,
     shared: Arc<Shared>,
     mut exit: watch::Receiver<Option<String>>,
+    reading: watch::Sender<()>,
 ) {
     let mut reader = BufReader::with_capacity(64 << 10, stdout);
     let limit = shared.limits.message_bytes;
@@ -337,6 +352,7 @@ async fn listen(
     if !line.is_empty() {
         shared.take(&line, true);
     }
+    drop(reading);
     let how = tokio::time::timeout(EXIT_AFTER_OUTPUT, exit.wait_for(Option::is_some)).await;
     let how = match how {
         Ok(Ok(status)) => status.clone(),
