@@ -123,6 +123,14 @@ fn cancels(talk: &Conversation) -> bool {
     talk.revision().era() == Era::Legacy || talk.wire().as_http().is_none()
 }
 
+/// Ends a probe that has nothing to cancel with.
+fn must_cancel(talk: &Conversation) -> Result<(), Stop> {
+    if cancels(talk) {
+        return Ok(());
+    }
+    Err(Stop::Skip("only the end of an exchange cancels here".to_owned()))
+}
+
 // The rules about progress judge what comes.
 steps!(progress, stage => {
     for tool in callable(stage)? {
@@ -226,8 +234,9 @@ steps!(cancel, stage => {
         let mut late = Vec::new();
         for _ in 0..ATTEMPTS {
             let talk = stage.fresh().await?;
+            must_cancel(&talk)?;
             let call = Call::start(stage, &talk, &tool, Value::Null).await?;
-            if !cancels(&talk) || call.answer(&talk, SLOW / 2).await?.is_some() {
+            if call.answer(&talk, SLOW / 2).await?.is_some() {
                 break;
             }
             call.cancel(&talk).await?;
@@ -247,9 +256,11 @@ steps!(cancel, stage => {
 steps!(cancel_one, stage => {
     for tool in slow(stage).await? {
         let talk = stage.fresh().await?;
+        must_cancel(&talk)?;
         let first = Call::start(stage, &talk, &tool, Value::Null).await?;
         let second = Call::start(stage, &talk, &tool, Value::Null).await?;
-        if !cancels(&talk) || first.answer(&talk, SLOW / 2).await?.is_some() {
+        if first.answer(&talk, SLOW / 2).await?.is_some() {
+            second.finish(&talk).await?;
             continue;
         }
         // Whether the first is answered all the same is another question.
