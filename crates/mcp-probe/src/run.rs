@@ -67,6 +67,7 @@ impl Run {
             settings,
             recordings: Mutex::default(),
             calls: AtomicU64::new(0),
+            endless: Mutex::default(),
         };
         Run { scene: Arc::new(scene) }
     }

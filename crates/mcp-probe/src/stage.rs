@@ -1,8 +1,11 @@
 //! Where a probe runs: it opens conversations here and reports what is wrong.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering},
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use mcp_core::{Revision, Side};
@@ -25,6 +28,8 @@ pub(crate) struct Scene {
     pub(crate) settings: Settings,
     pub(crate) recordings: Mutex<Vec<Arc<Recording>>>,
     pub(crate) calls: AtomicU64,
+    /// Tools that took longer than an answer may take.
+    pub(crate) endless: Mutex<BTreeSet<String>>,
 }
 
 impl Scene {
@@ -204,6 +209,17 @@ impl Stage {
             return Ok(());
         }
         Err(Stop::Skip(format!("the limit of {} calls is reached", self.settings().limits.calls)))
+    }
+
+    /// Remembers that a tool does not come to an end in time, so that not every probe waits for it.
+    pub(crate) fn note_endless(&self, tool: &str) {
+        let mut endless = self.scene.endless.lock().unwrap_or_else(PoisonError::into_inner);
+        endless.insert(tool.to_owned());
+    }
+
+    /// Whether a tool is known not to come to an end in time.
+    pub(crate) fn is_endless(&self, tool: &str) -> bool {
+        self.scene.endless.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
     }
 
     /// Reports that the server did something else than `rule` wants, on this line of a

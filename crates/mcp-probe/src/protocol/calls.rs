@@ -41,7 +41,7 @@ const fn calling(
     probe
 }
 
-/// The tools that can be called without arguments.
+/// The tools that can be called without arguments, as far as they are known to come to an end.
 pub(super) fn callable(stage: &Stage) -> Result<Vec<String>, Stop> {
     let (offer, safety) = (stage.offer(), &stage.settings().safety);
     let needs_nothing = |tool: &&Value| {
@@ -53,16 +53,19 @@ pub(super) fn callable(stage: &Stage) -> Result<Vec<String>, Stop> {
         .filter(|tool| safety.permits(tool).is_ok())
         .filter(needs_nothing)
         .filter_map(|tool| tool["name"].as_str().map(str::to_owned))
+        .filter(|tool| !stage.is_endless(tool))
         .take(TOOLS)
         .collect();
     if tools.is_empty() {
-        return Err(Stop::Skip("no tool may be called without arguments".to_owned()));
+        let reason = "no tool may be called without arguments and comes to an end in time";
+        return Err(Stop::Skip(reason.to_owned()));
     }
     Ok(tools)
 }
 
 /// A call on its way.
 struct Call {
+    tool: String,
     id: i64,
     mark: usize,
     line: u64,
@@ -83,7 +86,7 @@ impl Call {
         }
         let message = talk.request_message(&json!(id), "tools/call", params);
         let line = talk.send(&message.to_string()).await?;
-        Ok(Call { id, mark, line })
+        Ok(Call { tool: tool.to_owned(), id, mark, line })
     }
 
     /// The answer, unless there is none in time.
@@ -108,9 +111,10 @@ impl Call {
 
     /// Waits for the end of the call, and cancels it if that takes too long: whether it may is not
     /// the question here.
-    async fn finish(&self, talk: &Conversation) -> Result<Option<Reply>, Stop> {
+    async fn finish(&self, stage: &Stage, talk: &Conversation) -> Result<Option<Reply>, Stop> {
         let reply = self.answer(talk, talk.limits().answer).await?;
         if reply.is_none() {
+            stage.note_endless(&self.tool);
             self.cancel(talk).await?;
             talk.disregard();
         }
@@ -138,7 +142,7 @@ steps!(progress, stage => {
         for token in [json!("plumb-progress"), json!(7_000), Value::Null] {
             let meta = if token.is_null() { Value::Null } else { json!({ "progressToken": token }) };
             let call = Call::start(stage, &talk, &tool, meta).await?;
-            if call.finish(&talk).await?.is_none() {
+            if call.finish(stage, &talk).await?.is_none() {
                 break;
             }
         }
@@ -160,12 +164,12 @@ steps!(logs, stage => {
                 talk.request("logging/setLevel", json!({ "level": level })).await?;
             }
             let call = Call::start(stage, &talk, &tool, meta).await?;
-            if call.finish(&talk).await?.is_none() {
+            if call.finish(stage, &talk).await?.is_none() {
                 break;
             }
         }
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
-        call.finish(&talk).await?;
+        call.finish(stage, &talk).await?;
     }
 });
 
@@ -175,7 +179,7 @@ steps!(bare_client, stage => {
     for tool in callable(stage)? {
         let talk = stage.fresh_as(&opening).await?;
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
-        call.finish(&talk).await?;
+        call.finish(stage, &talk).await?;
     }
 });
 
@@ -185,7 +189,7 @@ async fn slow(stage: &mut Stage) -> Result<Vec<String>, Stop> {
     let talk = stage.fresh().await?;
     for tool in callable(stage)? {
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
-        if call.answer(&talk, SLOW).await?.is_none() && call.finish(&talk).await?.is_some() {
+        if call.answer(&talk, SLOW).await?.is_none() && call.finish(stage, &talk).await?.is_some() {
             slow.push(tool);
         }
     }
@@ -218,7 +222,7 @@ steps!(ping_while_busy, stage => {
                 line = asked;
             }
             talk.answer(mark, asked, &id_text, "ping", talk.limits().answer).await?;
-            call.finish(&talk).await?;
+            call.finish(stage, &talk).await?;
         }
         if blocked == ATTEMPTS {
             let message = format!("a ping is answered only after the call of `{tool}`");
@@ -260,7 +264,7 @@ steps!(cancel_one, stage => {
         let first = Call::start(stage, &talk, &tool, Value::Null).await?;
         let second = Call::start(stage, &talk, &tool, Value::Null).await?;
         if first.answer(&talk, SLOW / 2).await?.is_some() {
-            second.finish(&talk).await?;
+            second.finish(stage, &talk).await?;
             continue;
         }
         // Whether the first is answered all the same is another question.
@@ -304,7 +308,7 @@ async fn quick(stage: &mut Stage) -> Result<Option<String>, Stop> {
     for tool in callable(stage)? {
         let talk = stage.fresh().await?;
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
-        if call.finish(&talk).await?.is_some() {
+        if call.finish(stage, &talk).await?.is_some() {
             return Ok(Some(tool));
         }
     }
