@@ -42,6 +42,8 @@ pub(crate) struct Sessions {
 struct IdHistory {
     assigned: Option<Moment>,
     ended: Option<Ended>,
+    /// Whether a GET that may have been on its way when the session ended has come since.
+    crossed: bool,
 }
 
 /// When a session ended, and how.
@@ -159,6 +161,7 @@ impl Sessions {
         // To end what has ended does no harm.
         if let Some(Ended { at, by: End::NotFound }) = ended
             && !exchange.is_delete()
+            && !self.crosses(id, exchange)
         {
             notes.always(
                 Fault::new(
@@ -171,6 +174,14 @@ impl Sessions {
         }
         exchange.session.is_foreign = ended.is_none() && self.is_foreign(id);
         exchange.session.after = ended;
+    }
+
+    /// Whether a request for a session that has ended may have been on its way when the server said
+    /// so: clients open the server's stream beside their first requests.
+    fn crosses(&mut self, id: &str, exchange: &Exchange) -> bool {
+        let may_cross = exchange.is_get() && self.current.as_deref() == Some(id);
+        let history = self.ids.get_mut(id).filter(|_| may_cross);
+        history.is_some_and(|history| !std::mem::replace(&mut history.crossed, true))
     }
 
     /// Judges a session id that was not assigned. A server that accepts the request knows the
@@ -288,7 +299,7 @@ impl Sessions {
         if let Some(history) = self.ids.get_mut(id) {
             history.ended = ended;
         } else {
-            let history = IdHistory { assigned: None, ended };
+            let history = IdHistory { ended, ..IdHistory::default() };
             self.ids.insert(id.into(), history, known.limits.remembered);
         }
     }
@@ -308,7 +319,7 @@ impl Sessions {
         if opens {
             self.current = exchange.session.offered.take();
             if let Some(id) = &self.current {
-                let history = IdHistory { assigned: Some(event.at), ended: None };
+                let history = IdHistory { assigned: Some(event.at), ..IdHistory::default() };
                 self.ids.insert(id.clone(), history, known.limits.remembered);
             }
         }
