@@ -76,11 +76,6 @@ impl Target {
         }
     }
 
-    /// Whether text that is not JSON reaches it.
-    pub(super) fn takes_any_text(&self) -> bool {
-        !matches!(self.kind, Kind::WebSocket(_))
-    }
-
     /// Begins a conversation. The first ends it when told or dropped, the second says how it ended.
     pub(super) fn begin(
         &self,

@@ -100,17 +100,7 @@ async fn text_that_is_not_json_reaches_the_server_and_its_answer_comes_back() {
     page.connect(None).await;
     let sent = page.post("speak/raw", json!({ "text": "{not json" })).await;
     assert_eq!(sent["warning"], Value::Null, "{sent:#}");
-    let mut number = 1;
-    while page.log.frame(number, |frame| frame.row.preview.contains(r#""message":"{not json""#))
-        != Some(true)
-    {
-        let is_there = page.log.frame(number, |_| ()).is_some();
-        number += u64::from(is_there);
-        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
-    }
-    let refused = page.frame(&json!(number)).await;
-    assert_eq!(refused["row"]["from"], "server", "{refused:#}");
-    assert_ne!(refused["row"]["byProxy"], true, "{refused:#}");
+    page.shown_refusal("{not json").await;
 }
 
 #[tokio::test]
