@@ -155,11 +155,18 @@ async fn malformed_frames_and_hanging_calls_hold_up_nothing() {
 }
 
 #[tokio::test]
-async fn ten_thousand_messages_at_once_are_all_listed() {
+async fn floods_of_ten_thousand_messages_are_all_listed() {
     let Some((browser, _served)) = begun().await else { return };
-    let flood = call(&browser, "flood", json!({ "count": 10_000 })).await;
-    is(&browser, &flood, "answered").await;
-    browser.until("parseInt(document.querySelector('.list-foot')?.textContent) >= 10_008").await;
+    for round in 1..=3 {
+        let flood = call(&browser, "flood", json!({ "count": 10_000 })).await;
+        is(&browser, &flood, "answered").await;
+        browser
+            .until(&format!(
+                "parseInt(document.querySelector('.list-foot')?.textContent) >= {}",
+                round * 10_000
+            ))
+            .await;
+    }
     let good = call(&browser, "good", json!({})).await;
     is(&browser, &good, "answered").await;
     let rows = browser.value("document.querySelectorAll('tr[data-number]').length").await;
