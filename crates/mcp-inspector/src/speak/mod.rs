@@ -30,7 +30,7 @@ use serde_json::json;
 use tokio::sync::{oneshot, watch};
 
 pub(crate) use self::refusal::{Refusal, RefusalKind};
-pub use self::target::Target;
+pub use self::target::{Launch, Target};
 use self::{
     conversation::{Conversation, Facts},
     negotiation::Wish,
@@ -128,7 +128,9 @@ impl Speaker {
     /// Why the first server could not even be started, if so.
     pub fn start_failure(&self) -> Option<String> {
         let state = self.lock();
-        let reason = state.reason.clone().filter(|_| state.generation == 1);
+        // With others to choose from, the page shows it.
+        let is_only = state.generation == 1 && self.0.targets.len() == 1;
+        let reason = state.reason.clone().filter(|_| is_only);
         reason.filter(|reason| reason.starts_with("cannot start"))
     }
 
@@ -320,16 +322,9 @@ impl Speaker {
     }
 
     pub(crate) fn send_raw(&self, text: &str) -> Result<Sent, Refusal> {
-        let takes_any = self.target().takes_any_text();
-        let is_json = text::read(text, |_| ()).is_some();
-        let warning = (!takes_any && !is_json).then(|| {
-            "text that is not JSON is not sent over WebSocket: plumb has answered in the server's \
-             place"
-                .to_owned()
-        });
         self.speaking(|conversation| {
             let id = conversation.send(text, None)?;
-            Ok(Sent { id, text: text.to_owned(), warning })
+            Ok(Sent { id, text: text.to_owned(), warning: None })
         })
     }
 
@@ -431,12 +426,6 @@ impl Speaker {
         }
         drop(state);
         self.tell();
-    }
-
-    fn target(&self) -> &Target {
-        let place = self.lock().target;
-        // There is at least one, or nobody could have connected.
-        &self.0.targets[place.min(self.0.targets.len() - 1)]
     }
 
     /// Where everything stands.
