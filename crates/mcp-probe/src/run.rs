@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError, atomic::AtomicU64},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64},
+    },
     time::Duration,
 };
 
@@ -68,6 +71,8 @@ impl Run {
             recordings: Mutex::default(),
             calls: AtomicU64::new(0),
             endless: Mutex::default(),
+            processes: Arc::default(),
+            stays: AtomicBool::new(false),
         };
         Run { scene: Arc::new(scene) }
     }

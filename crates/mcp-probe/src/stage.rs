@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     sync::{
         Arc, Mutex, PoisonError,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -17,7 +17,7 @@ use crate::{
     Target, Trouble,
     conversation::Inbox,
     leaks::{self, Leak},
-    wire::{Wire, WireKind},
+    wire::{Processes, Wire, WireKind},
 };
 
 /// What all probes of a run have in common.
@@ -30,6 +30,9 @@ pub(crate) struct Scene {
     pub(crate) calls: AtomicU64,
     /// Tools that took longer than an answer may take.
     pub(crate) endless: Mutex<BTreeSet<String>>,
+    pub(crate) processes: Arc<Processes>,
+    /// Whether the server is known to stay after its input was closed.
+    pub(crate) stays: AtomicBool,
 }
 
 impl Scene {
@@ -50,7 +53,9 @@ impl Scene {
             recording
         };
         let inbox = Arc::new(Inbox::default());
-        let wire = Wire::connect(&self.target, &recording, &inbox, opening, &limits).await?;
+        let wire =
+            Wire::connect(&self.target, &self.processes, &recording, &inbox, opening, &limits)
+                .await?;
         Ok(Conversation::new(wire, inbox, recording, opening, limits))
     }
 }
@@ -220,6 +225,16 @@ impl Stage {
     /// Whether a tool is known not to come to an end in time.
     pub(crate) fn is_endless(&self, tool: &str) -> bool {
         self.scene.endless.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
+    }
+
+    /// Remembers that the server stays after its input was closed.
+    pub(crate) fn note_stays(&self) {
+        self.scene.stays.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the server is known to stay after its input was closed.
+    pub(crate) fn stays(&self) -> bool {
+        self.scene.stays.load(Ordering::Relaxed)
     }
 
     /// Reports that the server did something else than `rule` wants, on this line of a

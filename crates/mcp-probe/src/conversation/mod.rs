@@ -61,9 +61,6 @@ pub enum Trouble {
     Refused(String),
 }
 
-/// How long a server may take to exit where that does not matter.
-const SOON: Duration = Duration::from_millis(300);
-
 /// A conversation; a cheap handle, which may be used by several tasks at once.
 #[derive(Debug, Clone)]
 pub struct Conversation {
@@ -479,7 +476,7 @@ impl Conversation {
     /// Ends it without waiting for long.
     pub(crate) async fn close_soon(&self) {
         self.expect_end();
-        self.inner.wire.close(SOON).await;
+        self.inner.wire.close_soon().await;
         self.inner.inbox.end("it was closed");
         self.recording().finish();
     }

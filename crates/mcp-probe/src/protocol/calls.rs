@@ -111,10 +111,12 @@ impl Call {
 
     /// Waits for the end of the call, and cancels it if that takes too long: whether it may is not
     /// the question here.
-    async fn finish(&self, stage: &Stage, talk: &Conversation) -> Result<Option<Reply>, Stop> {
+    async fn finish(&self, stage: &mut Stage, talk: &Conversation) -> Result<Option<Reply>, Stop> {
         let reply = self.answer(talk, talk.limits().answer).await?;
         if reply.is_none() {
             stage.note_endless(&self.tool);
+            // What was found before is none of its business.
+            stage.take_findings(talk);
             self.cancel(talk).await?;
             talk.disregard();
         }
@@ -135,17 +137,38 @@ fn must_cancel(talk: &Conversation) -> Result<(), Stop> {
     Err(Stop::Skip("only the end of an exchange cancels here".to_owned()))
 }
 
+/// A conversation for the next call: that of the last one, unless it was left with a call under way.
+/// Starting a server may take longer than everything that is said to it.
+async fn for_next(
+    stage: &mut Stage,
+    last: &mut Option<Conversation>,
+    opening: &Opening,
+) -> Result<Conversation, Stop> {
+    if let Some(talk) = last
+        && !talk.is_disregarded()
+        && talk.ended().is_none()
+    {
+        return Ok(talk.clone());
+    }
+    let talk = stage.fresh_as(opening).await?;
+    *last = Some(talk.clone());
+    Ok(talk)
+}
+
 // The rules about progress judge what comes.
 steps!(progress, stage => {
-    for tool in callable(stage)? {
-        let talk = stage.fresh().await?;
-        for token in [json!("plumb-progress"), json!(7_000), Value::Null] {
+    let (opening, mut last) = (Opening::at(stage.revision()), None);
+    for (number, tool) in callable(stage)?.into_iter().enumerate() {
+        let talk = for_next(stage, &mut last, &opening).await?;
+        for token in [json!(format!("plumb-progress-{number}")), json!(7_000 + number), Value::Null] {
             let meta = if token.is_null() { Value::Null } else { json!({ "progressToken": token }) };
             let call = Call::start(stage, &talk, &tool, meta).await?;
             if call.finish(stage, &talk).await?.is_none() {
                 break;
             }
         }
+    }
+    if let Some(talk) = last {
         talk.pause_for_more().await;
     }
 });
@@ -153,8 +176,9 @@ steps!(progress, stage => {
 // The rules about logging judge what comes.
 steps!(logs, stage => {
     let has_levels = stage.offer().has("/logging") && stage.revision().era() == Era::Legacy;
+    let (opening, mut last) = (Opening::at(stage.revision()), None);
     for tool in callable(stage)? {
-        let talk = stage.fresh().await?;
+        let talk = for_next(stage, &mut last, &opening).await?;
         for level in ["emergency", "debug"] {
             let meta = match stage.revision().era() {
                 Era::Legacy => Value::Null,
@@ -168,6 +192,9 @@ steps!(logs, stage => {
                 break;
             }
         }
+        if talk.is_disregarded() {
+            continue;
+        }
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
         call.finish(stage, &talk).await?;
     }
@@ -176,8 +203,9 @@ steps!(logs, stage => {
 // The rules about capabilities judge what the server asks for.
 steps!(bare_client, stage => {
     let opening = Opening { capabilities: json!({}), ..Opening::at(stage.revision()) };
+    let mut last = None;
     for tool in callable(stage)? {
-        let talk = stage.fresh_as(&opening).await?;
+        let talk = for_next(stage, &mut last, &opening).await?;
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
         call.finish(stage, &talk).await?;
     }

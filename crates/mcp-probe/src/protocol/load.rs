@@ -88,6 +88,9 @@ steps!(exit, stage => {
 });
 
 steps!(exit_busy, stage => {
+    if stage.stays() {
+        return Err(Stop::Skip("the server stays without a request, too".to_owned()));
+    }
     let talk = stage.fresh().await?;
     let method = if stage.offer().has("/tools") { "tools/list" } else { "ping" };
     let id = json!(talk.next_id());
@@ -99,6 +102,7 @@ async fn leave(stage: &mut crate::Stage, talk: &crate::Conversation) -> Result<(
     // Whether open requests are still answered is up to the server.
     talk.disregard();
     if talk.close().await == Some(false) {
+        stage.note_stays();
         let line = talk.recording().len() as u64;
         let seconds = talk.limits().exit.as_secs_f32();
         let message = format!("the server still runs {seconds} s after its input was closed");

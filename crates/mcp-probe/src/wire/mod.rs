@@ -1,6 +1,7 @@
 //! Raw access to a server: what is sent and received is recorded, and otherwise left alone.
 
 mod http;
+mod processes;
 mod stdio;
 mod web_socket;
 
@@ -12,8 +13,8 @@ use crate::{
 };
 
 pub use self::http::{HttpReply, HttpRequest};
-pub(crate) use self::stdio::kill_group;
 use self::{http::Http, stdio::Stdio, web_socket::WebSocket};
+pub(crate) use self::{processes::Processes, stdio::kill_group};
 
 /// How messages travel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -53,6 +54,7 @@ pub(crate) enum Wire {
 impl Wire {
     pub(crate) async fn connect(
         target: &Target,
+        processes: &Arc<Processes>,
         recording: &Arc<Recording>,
         inbox: &Arc<Inbox>,
         opening: &Opening,
@@ -60,7 +62,8 @@ impl Wire {
     ) -> Result<Wire, Trouble> {
         match target {
             Target::Command(launch) => {
-                Stdio::start(launch, recording, inbox, opening.answers, limits).map(Wire::Stdio)
+                Stdio::start(launch, processes, recording, inbox, opening.answers, limits)
+                    .map(Wire::Stdio)
             }
             Target::Http { url, headers } => {
                 Http::new(url, headers, recording, inbox, opening, limits).map(Wire::Http)
@@ -111,6 +114,15 @@ impl Wire {
 
     pub(crate) fn stderr(&self) -> String {
         self.as_stdio().map(Stdio::stderr).unwrap_or_default()
+    }
+
+    /// Ends it without waiting for long.
+    pub(crate) async fn close_soon(&self) {
+        match self {
+            Wire::Stdio(stdio) => stdio.close_soon().await,
+            Wire::Http(http) => http.close().await,
+            Wire::WebSocket(socket) => socket.close().await,
+        }
     }
 
     pub(crate) async fn close(&self, within: Duration) -> Option<bool> {

@@ -1,7 +1,7 @@
 //! A server as a child process.
 
 use std::{
-    process::{ExitStatus, Stdio as Pipe},
+    process::ExitStatus,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -13,10 +13,11 @@ use mcp_core::Side;
 use mcp_rules::TraceEntry;
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout},
     sync::{Mutex as AsyncMutex, Notify, watch},
 };
 
+use super::processes::Processes;
 use crate::{
     Launch, Limits, Recording, Trouble,
     conversation::{Inbox, Kind, answering},
@@ -38,6 +39,7 @@ pub(crate) struct Stdio {
     /// Closed once all of its output was read.
     read: watch::Receiver<()>,
     kill: Arc<Notify>,
+    processes: Arc<Processes>,
 }
 
 #[derive(Debug)]
@@ -56,26 +58,13 @@ struct Shared {
 impl Stdio {
     pub(super) fn start(
         launch: &Launch,
+        processes: &Arc<Processes>,
         recording: &Arc<Recording>,
         inbox: &Arc<Inbox>,
         answers: bool,
         limits: &Limits,
     ) -> Result<Stdio, Trouble> {
-        let mut command = Command::new(&launch.program);
-        command
-            .args(&launch.arguments)
-            .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Pipe::piped())
-            .stdout(Pipe::piped())
-            .stderr(Pipe::piped())
-            .kill_on_drop(true);
-        if let Some(directory) = &launch.directory {
-            command.current_dir(directory);
-        }
-        // A launcher such as npx has children of its own, which must end with it.
-        #[cfg(unix)]
-        command.process_group(0);
-        let mut child = command.spawn().map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        let mut child = processes.take(launch)?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let shared = Arc::new(Shared {
@@ -98,7 +87,7 @@ impl Stdio {
         if let Some(stdout) = stdout {
             tokio::spawn(listen(stdout, Arc::clone(&shared), exit.clone(), reading));
         }
-        Ok(Stdio { shared, exit, read, kill })
+        Ok(Stdio { shared, exit, read, kill, processes: Arc::clone(processes) })
     }
 
     pub(super) async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
@@ -152,6 +141,13 @@ impl Stdio {
     pub(super) fn stderr(&self) -> String {
         let kept = self.shared.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).into_owned()
+    }
+
+    /// Ends it without waiting for long.
+    pub(super) async fn close_soon(&self) {
+        if !self.close(self.processes.patience()).await {
+            self.processes.note_stayed();
+        }
     }
 
     /// Whether it exited by itself after its input was closed.

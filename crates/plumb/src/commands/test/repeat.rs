@@ -124,16 +124,20 @@ impl Repeat {
         if self.is_of_client {
             return None;
         }
-        let snippet = match &self.command {
-            Some(command) => {
-                let lines = exchange::of_client(failure);
-                let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
-                let lines = (!lines.is_empty()).then(|| lines.join(" "))?;
-                format!("printf '%s\\n' {lines} | {command}")
-            }
-            None => curl::snippet(failure, phase, &self.secrets)?,
+        let is_short = |snippet: &String| snippet.len() <= SNIPPET;
+        let Some(command) = &self.command else {
+            return curl::snippet(failure, phase, &self.secrets).filter(is_short);
         };
-        (snippet.len() <= SNIPPET).then_some(snippet)
+        let piped = |lines: Vec<String>| {
+            let lines: Vec<String> = lines.iter().map(|line| quoted(line)).collect();
+            let lines = (!lines.is_empty()).then(|| lines.join(" "))?;
+            Some(format!("printf '%s\\n' {lines} | {command}")).filter(is_short)
+        };
+        exchange::of_client(failure).and_then(piped).or_else(|| {
+            // Every step of a walk counts.
+            let call = (phase != Phase::Stateful).then(|| exchange::opening_and_call(failure));
+            call.and_then(piped)
+        })
     }
 }
 
