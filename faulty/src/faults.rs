@@ -254,6 +254,8 @@ faults! {
     HttpEventIdInStateless "http-event-id-in-stateless" Http Http Stateless "sends event ids in 2026-07-28";
     ListAfterSubscribeDies "list-after-subscribe-dies" Subscriptions Stdio Handshake "dies when tools are listed while a resource is subscribed to";
     ThirdCallEmpty "third-call-empty" Tools Any Handshake "answers the third call of a conversation, and all that follow, without content";
+    ReadAfterCancelEmpty "read-after-cancel-empty" Resources Any Handshake "reads resources without contents once a request was cancelled";
+    SecondListenDies "second-listen-dies" Subscriptions Stdio Stateless "dies at the second `subscriptions/listen` of a conversation";
     UnsubscribeWedges "unsubscribe-wedges" Subscriptions Stdio Handshake "reads no resource any more once a subscription has ended";
 
     HttpErrorPage "http-error-page" Http Http All "answers an unknown tool with a page and status 500";

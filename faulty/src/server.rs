@@ -51,6 +51,8 @@ pub(crate) struct Conversation {
     calls: AtomicUsize,
     /// Whether a subscription has ended.
     has_unsubscribed: AtomicBool,
+    has_cancelled: AtomicBool,
+    has_listened: AtomicBool,
     /// Calls under way by their ids; true ends one.
     running: Mutex<BTreeMap<String, watch::Sender<bool>>>,
 }
@@ -79,6 +81,8 @@ impl Conversation {
             carrier,
             calls: AtomicUsize::new(0),
             has_unsubscribed: AtomicBool::new(false),
+            has_cancelled: AtomicBool::new(false),
+            has_listened: AtomicBool::new(false),
             running: Mutex::default(),
         })
     }
@@ -218,6 +222,7 @@ impl Conversation {
                 if faults.has(Fault::CancellationAnswered) {
                     answer(true);
                 }
+                self.has_cancelled.store(true, Ordering::SeqCst);
                 self.cancel(&params["requestId"].to_string());
             }
             "notifications/roots/list_changed" | "notifications/progress" => {}
@@ -376,6 +381,12 @@ impl Conversation {
                 std::thread::park();
                 None
             }
+            "resources/read"
+                if faults.has(Fault::ReadAfterCancelEmpty)
+                    && self.has_cancelled.load(Ordering::SeqCst) =>
+            {
+                Some(Ok(json!({})))
+            }
             "resources/read" => {
                 Some(match (params["uri"].as_str(), faults.has(Fault::MissingUriAccepted)) {
                     (Some(uri), _) => {
@@ -479,6 +490,10 @@ impl Conversation {
     }
 
     async fn listen(&self, id: &str, params: &Value, reply: &Reply) {
+        let is_second = self.has_listened.swap(true, Ordering::SeqCst);
+        if is_second && self.server.faults.has(Fault::SecondListenDies) {
+            die();
+        }
         let (end, mut ended) = watch::channel(false);
         held(&self.running).insert(id.to_owned(), end);
         if let Some(_listener) = subscriptions::listen(&self.server, params, reply) {

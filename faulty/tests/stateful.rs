@@ -122,6 +122,25 @@ async fn a_read_that_hangs_after_a_subscription_has_ended_is_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn dying_at_a_second_subscription_takes_two_of_them() {
+    let report =
+        test(over_stdio(Some("second-listen-dies")), walks(&[Revision::V2026_07_28])).await;
+    assert_eq!(said(first(&report, "server-died")), ["subscriptions/listen"; 2]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_empty_read_after_a_cancellation_takes_both_also_over_http() {
+    let fault = Some("read-after-cancel-empty");
+    let served = Served::start(fault);
+    for target in [over_stdio(fault), served.target()] {
+        let report = test(target, walks(&[Revision::V2025_11_25])).await;
+        let said = said(first(&report, "result-invalid"));
+        let steps: Vec<&String> = said.iter().filter(|said| *said != "ping").collect();
+        assert_eq!(steps, ["tools/call", "notifications/cancelled", "resources/read"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn without_a_fault_nothing_is_found() {
     let served = Served::start(None);
     for target in [over_stdio(None), served.target()] {

@@ -5,7 +5,7 @@ use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::probe;
-use crate::{Conversation, Probe, Stage, Stop, Trouble};
+use crate::{Conversation, Offer, Probe, Stop, Trouble};
 
 pub(super) static PROBES: &[Probe] =
     &[probe("subscriptions/listen", "changes can be listened for", listen)
@@ -18,9 +18,8 @@ const KINDS: [(&str, &str); 3] = [
     ("/resources/listChanged", "resourcesListChanged"),
 ];
 
-/// What the server says that it can announce.
-fn filter(stage: &Stage) -> Result<Value, Stop> {
-    let offer = stage.offer();
+/// What a server says that it can announce, as a filter; `None` if that is nothing.
+pub(crate) fn changes(offer: &Offer) -> Option<Value> {
     let mut filter = json!({});
     for (capability, kind) in KINDS {
         if offer.has(capability) {
@@ -32,15 +31,14 @@ fn filter(stage: &Stage) -> Result<Value, Stop> {
     {
         filter["resourceSubscriptions"] = json!([resource["uri"]]);
     }
-    if filter.as_object().is_none_or(serde_json::Map::is_empty) {
-        return Err(Stop::Skip("the server declares no changes".to_owned()));
-    }
-    Ok(filter)
+    (filter != json!({})).then_some(filter)
 }
 
 // The rules about subscriptions judge what comes.
 steps!(listen, stage => {
-    let filter = filter(stage)?;
+    let Some(filter) = changes(&stage.offer()) else {
+        return Err(Stop::Skip("the server declares no changes".to_owned()));
+    };
     let talk = stage.fresh().await?;
     let (id, mark) = (talk.next_id(), talk.mark());
     let params = json!({ "notifications": filter });

@@ -4,7 +4,10 @@ use mcp_core::{Era, Revision};
 use serde_json::{Map, Value, json};
 
 use super::step::{Step, are_valid};
-use crate::{Offer, Random, Seed, Settings, discover::LISTS, values::Values, wire::WireKind};
+use crate::{
+    Offer, Random, Seed, Settings, discover::LISTS, protocol::changes, values::Values,
+    wire::WireKind,
+};
 
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
@@ -19,6 +22,8 @@ pub(super) struct Menu {
     prompts: Vec<Prompt>,
     completions: Vec<(Value, String)>,
     subscribes: bool,
+    /// What can be listened for.
+    changes: Option<Value>,
     logs: bool,
     cancels: bool,
 }
@@ -49,6 +54,8 @@ enum Kind {
     Complete,
     Subscribe,
     Unsubscribe,
+    Listen,
+    Unlisten,
     Level,
 }
 
@@ -99,8 +106,10 @@ impl Menu {
             completions,
             subscribes: is_legacy && offer.has("/resources/subscribe"),
             logs: is_legacy && offer.has("/logging"),
-            // Over HTTP, closing the response cancels from 2026-07-28 on.
-            cancels: wire != WireKind::Http,
+            // Over HTTP, only the end of an exchange ends a subscription, or cancels, from
+            // 2026-07-28 on.
+            changes: (!is_legacy && wire != WireKind::Http).then(|| changes(offer)).flatten(),
+            cancels: is_legacy || wire != WireKind::Http,
         }
     }
 
@@ -173,6 +182,8 @@ impl Menu {
             (Kind::Complete, !self.completions.is_empty()),
             (Kind::Subscribe, subscribes),
             (Kind::Unsubscribe, subscribes),
+            (Kind::Listen, self.changes.is_some()),
+            (Kind::Unlisten, self.changes.is_some()),
             (Kind::Level, self.logs),
         ];
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
@@ -209,6 +220,8 @@ impl Menu {
                     .collect();
                 Step::Unsubscribe((*random.choose(&subscribed)?).clone())
             }
+            Kind::Listen => Step::Listen(self.changes.clone()?),
+            Kind::Unlisten => Step::Unlisten,
             Kind::Level => Step::Level(random.choose(&LEVELS)?),
         })
     }

@@ -10,7 +10,9 @@ use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::step::Step;
-use crate::{Conversation, Offer, Reply, Stage, Stop, Trouble, discover::LISTS, wire::WireKind};
+use crate::{
+    Conversation, Incoming, Offer, Reply, Stage, Stop, Trouble, discover::LISTS, wire::WireKind,
+};
 
 /// Tools, prompts and resources that did not answer in time while the server was alive: they may
 /// take as long as they like.
@@ -32,6 +34,7 @@ pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> R
         talk,
         cursors: BTreeMap::new(),
         listed: BTreeMap::new(),
+        listening: Vec::new(),
     };
     for (number, step) in steps.iter().enumerate() {
         if step.is_call() {
@@ -51,6 +54,9 @@ pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> R
             Err(trouble) => return Err(trouble.into()),
         }
     }
+    while !course.listening.is_empty() {
+        course.unlisten().await?;
+    }
     Ok(())
 }
 
@@ -61,6 +67,8 @@ struct Course {
     hears: bool,
     cursors: BTreeMap<usize, Value>,
     listed: BTreeMap<usize, Listed>,
+    /// The ids of what is listened for.
+    listening: Vec<i64>,
 }
 
 impl Course {
@@ -85,6 +93,8 @@ impl Course {
                 }
                 self.talk.request(step.method(), params).await.map(|_| ())
             }
+            Step::Listen(_) => self.listen(step).await,
+            Step::Unlisten => self.unlisten().await,
             _ => self.talk.request(step.method(), step.params()).await.map(|_| ()),
         }
     }
@@ -97,6 +107,34 @@ impl Course {
         self.talk.send(&message.to_string()).await?;
         let params = json!({ "requestId": id, "reason": "a walk" });
         self.talk.notify("notifications/cancelled", params).await?;
+        self.talk.check_alive().await
+    }
+
+    /// Listens until the end of the walk, or until it is cancelled. Whether it may be refused is not
+    /// the question here.
+    async fn listen(&mut self, step: &Step) -> Result<(), Trouble> {
+        let (id, mark) = (self.talk.next_id(), self.talk.mark());
+        let message = self.talk.request_message(&json!(id), step.method(), step.params());
+        self.talk.send(&message.to_string()).await?;
+        let answer = id.to_string();
+        let is_about_it = |message: &Incoming| {
+            let about =
+                message.value.pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId");
+            message.answers(&answer)
+                || message.method() == Some("notifications/subscriptions/acknowledged")
+                    && about.is_none_or(|about| *about == id)
+        };
+        let within = self.talk.limits().answer;
+        let first = self.talk.wait_from(mark, within, step.method(), is_about_it).await?;
+        if first.method().is_some() {
+            self.listening.push(id);
+        }
+        Ok(())
+    }
+
+    async fn unlisten(&mut self) -> Result<(), Trouble> {
+        let Some(id) = self.listening.pop() else { return Ok(()) };
+        self.talk.notify("notifications/cancelled", json!({ "requestId": id })).await?;
         self.talk.check_alive().await
     }
 

@@ -27,6 +27,10 @@ pub(super) enum Step {
     Subscribe(String),
     /// No more interest in it; only after a subscription.
     Unsubscribe(String),
+    /// Interest in kinds of changes (2026-07-28), by the filter that names them.
+    Listen(Value),
+    /// No more interest in what was listened for last; only while something is.
+    Unlisten,
     /// From which level on to log.
     Level(&'static str),
 }
@@ -40,7 +44,8 @@ impl Step {
     /// The params of its request.
     pub(super) fn params(&self) -> Value {
         match self {
-            Step::Greet | Step::List(_) | Step::NextPage(_) => Value::Null,
+            Step::Greet | Step::List(_) | Step::NextPage(_) | Step::Unlisten => Value::Null,
+            Step::Listen(filter) => json!({ "notifications": filter }),
             Step::Call { tool, arguments, .. } => json!({ "name": tool, "arguments": arguments }),
             Step::Read(uri) | Step::Subscribe(uri) | Step::Unsubscribe(uri) => {
                 json!({ "uri": uri })
@@ -64,6 +69,8 @@ impl Step {
             Step::Complete { .. } => "completion/complete",
             Step::Subscribe(_) => "resources/subscribe",
             Step::Unsubscribe(_) => "resources/unsubscribe",
+            Step::Listen(_) => "subscriptions/listen",
+            Step::Unlisten => "notifications/cancelled",
             Step::Level(_) => "logging/setLevel",
         }
     }
@@ -72,6 +79,7 @@ impl Step {
     pub(super) fn preview(&self) -> String {
         match self {
             Step::NextPage(_) => format!("{} (the next page)", self.method()),
+            Step::Unlisten => format!("{} (a subscription)", self.method()),
             Step::Call { cancel: true, .. } => {
                 format!("{} {}, then notifications/cancelled", self.method(), self.params())
             }
@@ -84,6 +92,7 @@ impl Step {
 /// Whether every step may follow those before it.
 pub(super) fn are_valid(steps: &[Step]) -> bool {
     let (mut subscribed, mut listed) = (BTreeSet::new(), BTreeSet::new());
+    let mut listening = 0_usize;
     steps.iter().all(|step| match step {
         Step::List(list) => {
             listed.insert(*list);
@@ -95,6 +104,15 @@ pub(super) fn are_valid(steps: &[Step]) -> bool {
             true
         }
         Step::Unsubscribe(uri) => subscribed.remove(uri),
+        Step::Listen(_) => {
+            listening += 1;
+            true
+        }
+        Step::Unlisten => {
+            let is_listening = listening > 0;
+            listening = listening.saturating_sub(1);
+            is_listening
+        }
         _ => true,
     })
 }
