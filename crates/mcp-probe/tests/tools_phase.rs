@@ -302,3 +302,20 @@ async fn a_tool_that_needs_a_listener_is_not_blamed() {
         .collect();
     assert_eq!(blamed, BTreeSet::from(["tools/stuck/valid"]));
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_call_in_a_walk_is_no_fault() {
+    let server = Server::builder("slow", "1.0.0")
+        .tool("status", "Tells the status", async |_: Nothing, _| Ok("ready".to_owned()))
+        .tool("report", "Takes its time", async |_: Nothing, _| {
+            std::future::pending::<()>().await;
+            Ok("never".to_owned())
+        });
+    let url = serve_it(server.build().unwrap()).await;
+    let limits = Limits { answer: Duration::from_millis(300), ..Limits::default() };
+    let phases = vec![Phase::Stateful];
+    let report = test(&url, Settings { limits, phases, ..settings() }).await;
+    assert!(report.failures().next().is_none(), "{:?}", report.results);
+    let calls = sent(&report).iter().filter(|call| call["params"]["name"] == "report").count();
+    assert!(calls > 0, "no walk came to it");
+}
