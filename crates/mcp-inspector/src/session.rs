@@ -181,7 +181,8 @@ impl SessionView {
                     self.subscriptions.push(words);
                 }
             }
-            (Some("resources/unsubscribe"), Kind::Request) => {
+            (Some("resources/unsubscribe"), Kind::Request)
+            | (Some("resources/subscribe"), Kind::Error) => {
                 self.subscriptions.retain(|uri| Some(uri) != row.target.as_ref());
             }
             _ => {}

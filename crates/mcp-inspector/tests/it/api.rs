@@ -62,6 +62,22 @@ impl Page {
         (status, answer.split_off(end + 4))
     }
 
+    /// Waits until an error of the server is shown that has this message.
+    pub(crate) async fn shown_refusal(&self, message: &str) {
+        let message = format!(r#""message":"{message}""#);
+        let mut number = 1;
+        loop {
+            match self.log.frame(number, |frame| frame.row.preview.contains(&message)) {
+                Some(true) => break,
+                Some(false) => number += 1,
+                None => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+        let refused = self.frame(&json!(number)).await;
+        assert_eq!(refused["row"]["from"], "server", "{refused:#}");
+        assert_ne!(refused["row"]["byProxy"], true, "{refused:#}");
+    }
+
     async fn ask(&self, method: &str, path: &str, body: &str) -> (u16, Value) {
         let mut stream = TcpStream::connect(&self.address).await.unwrap();
         let request = format!(

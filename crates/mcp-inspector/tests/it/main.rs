@@ -8,3 +8,4 @@ mod demo;
 mod files;
 mod styles;
 mod web;
+mod web_socket;

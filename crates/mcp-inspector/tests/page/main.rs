@@ -27,7 +27,7 @@
 //! | 24 | a replay keeps `_meta`, raw text need not be JSON | `speak::a_frame_is_sent_again_with_its_meta_and_compared`, `speak::text_that_is_not_json_is_sent_as_it_is` |
 //! | 25 | a reload keeps the selection; export and import give the same rows; 50,000 frames scroll | `frames::keys_filters_and_reloads_keep_their_promises`, `files::what_is_exported_and_dropped_on_the_page_has_the_same_rows`, `frames::fifty_thousand_frames_scroll_without_a_stall` |
 //! | 26 | token, `Origin` and `Host` on every route | `service::tests::every_route_wants_the_token_and_refuses_foreign_hosts_and_pages`, in the crate itself |
-//! | 27 | a hostile server | `faults::a_hostile_server_does_not_break_the_page`, `frames::fifty_thousand_frames_and_hostile_text_leave_the_page_alive`, `process::ten_thousand_messages_at_once_are_all_listed` |
+//! | 27 | a hostile server | `faults::a_hostile_server_does_not_break_the_page`, `frames::fifty_thousand_frames_and_hostile_text_leave_the_page_alive`, `process::floods_of_ten_thousand_messages_are_all_listed` |
 
 #![allow(clippy::unwrap_used, clippy::tests_outside_test_module, reason = "an integration test")]
 

@@ -201,7 +201,7 @@ pub(crate) async fn open(address: SocketAddr) -> WsTransport {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_from_standard_streams_to_a_web_socket_and_back() {
+async fn messages_and_noise_from_standard_streams_to_a_web_socket_and_back() {
     let mut random = Random(7);
     let (listener, url) = ws_server().await;
     let recording = Recording::new(Policy::observe());
@@ -223,6 +223,10 @@ async fn messages_from_standard_streams_to_a_web_socket_and_back() {
         }
         let server = server.as_ref().unwrap();
         assert_eq!(hear(server).await, up);
+        let length = random.below(2000);
+        let noise = String::from_utf8_lossy(&random.bytes(length)).replace(['\r', '\n'], "?");
+        stream.write_all(format!("?{noise}\n").as_bytes()).unwrap();
+        assert_eq!(hear(server).await, format!("?{noise}"));
         say(server, &down).await;
         let mut got = vec![0; down.len() + 1];
         let mut reading = stream.try_clone().unwrap();

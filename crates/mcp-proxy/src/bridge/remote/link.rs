@@ -181,16 +181,22 @@ impl Link {
         }
     }
 
-    /// Sends on what is not JSON where it has an exchange of its own, in which the server can refuse
-    /// it; elsewhere it is answered.
+    /// Sends on what is not JSON, if the server can be sent it; otherwise it is answered.
     async fn forward_unreadable(self: &Arc<Self>, text: Bytes) {
-        if self.remote.renewal() == Renewal::Always {
-            return self.ask(text, &Glance::NOTHING, None).await;
+        if !self.remote.can_carry(&text) {
+            let reason = refusal(RefusalReason::NotJson, "the line is not a JSON text");
+            let answer = Replacement::of(&text, &Verdict::refusing(reason)).to_sender;
+            if let Some(answer) = answer {
+                self.answer_for_server(answer).await;
+            }
+            return;
         }
-        let reason = refusal(RefusalReason::NotJson, "the line is not a JSON text");
-        let answer = Replacement::of(&text, &Verdict::refusing(reason)).to_sender;
-        if let Some(answer) = answer {
-            self.answer_for_server(answer).await;
+        match self.remote.renewal() {
+            // It has an exchange of its own, in which the server can refuse it.
+            Renewal::Always => self.ask(text, &Glance::NOTHING, None).await,
+            Renewal::WhenLost | Renewal::Never => {
+                self.deliver(OutboundRole::Notification, text, None).await;
+            }
         }
     }
 

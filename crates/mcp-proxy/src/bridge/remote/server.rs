@@ -102,6 +102,15 @@ impl Remote {
         }
     }
 
+    /// Whether a text that is not JSON can be sent to it as it is.
+    pub(super) fn can_carry(&self, text: &[u8]) -> bool {
+        match &*self.0 {
+            Kind::Http(_) => true,
+            Kind::WebSocket(_) => std::str::from_utf8(text).is_ok(),
+            Kind::Child(..) => !text.iter().any(|byte| matches!(byte, b'\n' | b'\r')),
+        }
+    }
+
     /// Whether it is talked to in lines.
     pub(crate) fn has_lines(&self) -> bool {
         matches!(&*self.0, Kind::Child(..))
