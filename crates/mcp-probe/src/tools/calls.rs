@@ -103,6 +103,7 @@ impl<'s> Calls<'s> {
                 }
                 // What has answered before may take long for some arguments.
                 if has_answered || self.answers_a_listener(stage, arguments).await? {
+                    self.talk.note_slow_call();
                     return Ok(None);
                 }
                 Err(trouble.into())
