@@ -49,11 +49,11 @@ pub(crate) fn leak(message: &Value) -> Option<Leak> {
     })
 }
 
-/// Whether a path names what was sent: the same, however it is escaped, or made absolute.
+/// Whether a path names what was sent: the same, however it is escaped, spelt, or made absolute.
 pub(crate) fn is_about(path: &str, sent: &str) -> bool {
     /// Shorter texts are part of any path.
     const SHORTEST: usize = 3;
-    let bare = |text: &str| text.replace('\\', "");
+    let bare = |text: &str| text.replace('\\', "").to_lowercase();
     let (path, sent) = (bare(path), bare(sent));
     let name = path.rsplit('/').find(|name| !name.is_empty()).unwrap_or_default();
     sent.contains(&path)
@@ -90,7 +90,9 @@ fn is_frame(line: &str) -> bool {
     };
     let at = line.strip_prefix("at ");
     at.is_some_and(|_| has_position(&[".js:", ".ts:", ".mjs:", ".cjs:", ".java:", ".kt:", ".rs:"]))
-        || at.is_some_and(|rest| rest.contains("(node:") || rest.contains(":line "))
+        || at.is_some_and(|rest| {
+            ["(node:", "<anonymous>:", ":line "].iter().any(|mark| rest.contains(mark))
+        })
         || line.starts_with("Traceback (most recent call last)")
         || (line.starts_with("File \"") && line.contains("\", line "))
         || (line.starts_with("thread '") && line.contains("panicked at "))
@@ -134,6 +136,7 @@ mod tests {
     fn traces_are_recognised() {
         for trace in [
             "Error: boom\n    at run (/srv/app/index.js:10:5)",
+            "SyntaxError: no selector\n    at query (<anonymous>:5811:41)",
             "Error\n    at node:internal/process/task_queues (node:internal:1:1)",
             "Traceback (most recent call last):\n  File \"x.py\", line 3, in f",
             "java.lang.Error\n\tat com.example.Main.main(Main.java:7)",
@@ -163,6 +166,7 @@ mod tests {
     fn what_was_sent_is_no_secret() {
         assert!(is_about("/home/me/x.txt", "/home/me/x.txt"));
         assert!(is_about("C:\\\\Users\\\\me", "C:\\Users\\me"), "escaped once more");
+        assert!(is_about("C:\\..Windows\\c", "C:\\..\\Windows\\CON"), "as a CSS selector, cut");
         assert!(is_about("/srv/files/plumb", "plumb"), "made absolute");
         assert!(is_about("/srv/files/../../etc/passwd", "../../etc/passwd"));
         assert!(is_about("/srv/files/echo", "echo plumb | cat"), "cut at a space");

@@ -3,7 +3,7 @@
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
-use std::{net::Ipv4Addr, sync::Arc};
+use std::{collections::BTreeSet, net::Ipv4Addr, sync::Arc, time::Duration};
 
 use http::HeaderMap;
 use mcp_core::Revision;
@@ -265,4 +265,57 @@ async fn paths_in_errors_are_found_unless_they_were_sent() {
     assert!(found.iter().all(|(_, rule)| rule == "internals-leaked"), "{found:?}");
     assert!(found.iter().any(|(name, _)| name == "tools/status/valid"), "{found:?}");
     assert!(found.iter().all(|(name, _)| !name.starts_with("tools/open")), "{found:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_that_needs_a_listener_is_not_blamed() {
+    let (listens, heard) = tokio::sync::watch::channel(false);
+    let server = Server::builder("asks", "1.0.0")
+        .principal(move |request| {
+            listens.send_if_modified(|listens| {
+                let begins = !*listens && request.method == http::Method::GET;
+                *listens |= begins;
+                begins
+            });
+            None
+        })
+        // As if it asked for roots on the stream of the GET.
+        .tool("roots", "Tells the roots", move |_: Nothing, _| {
+            let mut heard = heard.clone();
+            async move {
+                let _ = heard.wait_for(|heard| *heard).await;
+                Ok("none".to_owned())
+            }
+        })
+        .tool("stuck", "Never answers", async |_: Nothing, _| {
+            std::future::pending::<()>().await;
+            Ok("never".to_owned())
+        });
+    let url = serve_it(server.build().unwrap()).await;
+    let limits = Limits { answer: Duration::from_millis(300), ..Limits::default() };
+    let report = test(&url, Settings { limits, only: vec!["tools".into()], ..settings() }).await;
+    let blamed: BTreeSet<_> = report
+        .results
+        .iter()
+        .filter(|result| result.revision < Revision::V2026_07_28 && !result.failures.is_empty())
+        .map(|result| result.name.as_str())
+        .collect();
+    assert_eq!(blamed, BTreeSet::from(["tools/stuck/valid"]));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_slow_call_in_a_walk_is_no_fault() {
+    let server = Server::builder("slow", "1.0.0")
+        .tool("status", "Tells the status", async |_: Nothing, _| Ok("ready".to_owned()))
+        .tool("report", "Takes its time", async |_: Nothing, _| {
+            std::future::pending::<()>().await;
+            Ok("never".to_owned())
+        });
+    let url = serve_it(server.build().unwrap()).await;
+    let limits = Limits { answer: Duration::from_millis(300), ..Limits::default() };
+    let phases = vec![Phase::Stateful];
+    let report = test(&url, Settings { limits, phases, ..settings() }).await;
+    assert!(report.failures().next().is_none(), "{:?}", report.results);
+    let calls = sent(&report).iter().filter(|call| call["params"]["name"] == "report").count();
+    assert!(calls > 0, "no walk came to it");
 }

@@ -84,6 +84,8 @@ struct Inner {
     read: AtomicUsize,
     closed: AtomicBool,
     disregarded: AtomicBool,
+    /// Whether a call was left behind that may only be slow.
+    has_slow_call: AtomicBool,
 }
 
 /// What has come from the server, in order.
@@ -181,6 +183,7 @@ impl Conversation {
                 read: AtomicUsize::new(0),
                 closed: AtomicBool::new(false),
                 disregarded: AtomicBool::new(false),
+                has_slow_call: AtomicBool::new(false),
             }),
         }
     }
@@ -456,6 +459,16 @@ impl Conversation {
     /// Whether it was opened in the way of its revision.
     pub fn is_open(&self) -> bool {
         !self.opened().is_null()
+    }
+
+    /// Notes that a call is left behind, unanswered. It may only be slow, so that is no fault.
+    pub(crate) fn note_slow_call(&self) {
+        self.inner.has_slow_call.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether such a call was left behind.
+    pub(crate) fn has_slow_call(&self) -> bool {
+        self.inner.has_slow_call.load(Ordering::Relaxed)
     }
 
     /// Holds nothing against the server that the rules find here: only the probe judges.

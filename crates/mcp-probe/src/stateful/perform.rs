@@ -49,6 +49,7 @@ pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> R
             Err(Trouble::Unanswered { .. }) if step.is_call() => {
                 // It may be slow rather than wrong, as long as everything else goes on.
                 course.talk.check_alive().await?;
+                course.talk.note_slow_call();
                 slow.lock().unwrap_or_else(PoisonError::into_inner).insert(subject(step));
             }
             Err(trouble) => return Err(trouble.into()),

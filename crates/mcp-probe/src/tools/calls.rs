@@ -102,7 +102,11 @@ impl<'s> Calls<'s> {
                     return Err(trouble.into());
                 }
                 // What has answered before may take long for some arguments.
-                if has_answered { Ok(None) } else { Err(trouble.into()) }
+                if has_answered || self.answers_a_listener(stage, arguments).await? {
+                    self.talk.note_slow_call();
+                    return Ok(None);
+                }
+                Err(trouble.into())
             }
             Err(trouble @ Trouble::Ended(_)) => {
                 let line = self.talk.recording().len() as u64;
@@ -112,6 +116,31 @@ impl<'s> Calls<'s> {
                 Ok(None)
             }
             Err(trouble) => Err(trouble.into()),
+        }
+    }
+
+    /// Whether the call is answered if the client also listens on the stream of a GET. A tool may
+    /// ask the client something there, and cannot go on without an answer.
+    async fn answers_a_listener(
+        &self,
+        stage: &mut Stage,
+        arguments: Option<&Value>,
+    ) -> Result<bool, Stop> {
+        if self.talk.revision().era() != Era::Legacy || self.talk.wire().as_http().is_none() {
+            return Ok(false);
+        }
+        stage.spend_call()?;
+        let talk = stage.fresh().await?;
+        let Some(http) = talk.wire().as_http() else { return Ok(false) };
+        if !talk.http(http.get()).await?.is_stream() {
+            return Ok(false);
+        }
+        match talk.request("tools/call", params(self.subject.name(), arguments)).await {
+            Err(Trouble::Unanswered { .. }) => {
+                talk.disregard();
+                Ok(false)
+            }
+            reply => Ok(reply.is_ok()),
         }
     }
 

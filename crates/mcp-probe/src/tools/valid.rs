@@ -65,11 +65,7 @@ async fn is_unknown(
     reply: &Reply,
 ) -> Result<bool, Stop> {
     let said = complaint(reply);
-    let is_about_names = said.contains(subject.name()) || {
-        let said = said.to_lowercase();
-        ["unknown", "not found", "no such", "not exist"].iter().any(|words| said.contains(words))
-    };
-    if !is_about_names {
+    if !is_about_tools(&said, subject.name()) {
         return Ok(false);
     }
     stage.spend_call()?;
@@ -77,4 +73,32 @@ async fn is_unknown(
     let other = calls.talk.request("tools/call", params).await?;
     let is_same_kind = other.is_error() == reply.is_error() && verdict(&other) != Verdict::Done;
     Ok(is_same_kind && complaint(&other) == said.replace(subject.name(), NO_TOOL))
+}
+
+/// Whether a complaint is that there is no such tool, and not that something else is missing, which
+/// may be the same for every tool.
+fn is_about_tools(complaint: &str, name: &str) -> bool {
+    let said = complaint.to_lowercase();
+    let is_missing = ["unknown", "not found", "no such", "no tool", "not exist", "invalid"];
+    (complaint.contains(name) || said.contains("tool"))
+        && is_missing.iter().any(|words| said.contains(words))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_about_tools;
+
+    #[test]
+    fn only_what_is_said_about_tools_makes_them_unknown() {
+        for complaint in ["there is no such tool", "Unknown tool: echo", "echo not found"] {
+            assert!(is_about_tools(complaint, "echo"), "{complaint}");
+        }
+        for complaint in [
+            "Error: Chromium distribution 'chrome' is not found, run an installer",
+            "echo failed: the database cannot be reached",
+            "out of order",
+        ] {
+            assert!(!is_about_tools(complaint, "echo"), "{complaint}");
+        }
+    }
 }

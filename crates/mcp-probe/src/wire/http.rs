@@ -184,6 +184,12 @@ impl Http {
         }
     }
 
+    /// The request that opens the stream on which the server speaks of its own accord.
+    pub(crate) fn get(&self) -> HttpRequest {
+        let get = HttpRequest { method: "GET", headers: Vec::new(), body: Vec::new() };
+        self.in_session(get.with("Accept", "text/event-stream"))
+    }
+
     /// Adds what every later request of a session carries.
     pub(crate) fn in_session(&self, mut request: HttpRequest) -> HttpRequest {
         if self.shared.revision >= Revision::V2025_06_18 {

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{HTTP, SESSIONS, not_ours};
 use crate::{
-    Conversation, HttpReply, HttpRequest, Incoming, Needs, Probe, Reply, Stage, Stop,
+    Conversation, HttpReply, Incoming, Needs, Probe, Reply, Stage, Stop,
     protocol::{calls::callable, probe},
 };
 
@@ -48,13 +48,11 @@ async fn open_stream(talk: &Conversation, after: Option<&str>) -> Result<HttpRep
     let Some(http) = talk.wire().as_http() else {
         return Err(Stop::Skip("this is not HTTP".to_owned()));
     };
-    let get = HttpRequest { method: "GET", headers: Vec::new(), body: Vec::new() };
-    let get = get.with("Accept", "text/event-stream");
     let get = match after {
-        Some(id) => get.with("Last-Event-ID", id),
-        None => get,
+        Some(id) => http.get().with("Last-Event-ID", id),
+        None => http.get(),
     };
-    Ok(talk.http(http.in_session(get)).await?)
+    Ok(talk.http(get).await?)
 }
 
 // The rules about streams judge what comes on which.
