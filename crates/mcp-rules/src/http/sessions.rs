@@ -243,6 +243,8 @@ impl Sessions {
         if let Some(ended) = exchange.session.after.take()
             && status != 404
             && !is_other_refusal(status)
+            // To end what has ended does no harm.
+            && !(exchange.is_delete() && (200..300).contains(&status))
         {
             let reason = match ended.by {
                 End::Deleted => "the session was deleted here",
