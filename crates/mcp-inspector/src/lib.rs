@@ -28,4 +28,4 @@ pub use frame::{Frame, Kind, Row};
 pub use log::{Log, LogLimits};
 pub use problems::Problem;
 pub use service::{Access, Service, new_token};
-pub use speak::{Speaker, Target};
+pub use speak::{Launch, Speaker, Target};

@@ -44,7 +44,7 @@ pub use event::{Event, Reporter};
 pub use failure::Failure;
 pub use found::{Found, Offer};
 pub use limits::Limits;
-pub use lock::{Change, Drift, LOCK_BYTES, Lock, LockDocument, LockError, LockedOffer, Part};
+pub use lock::{LOCK_BYTES, LockDocument, LockError};
 pub use probe::{Needs, Outcome, Phase, Probe, Steps, StepsFuture, Stop};
 pub use recording::Recording;
 pub use report::{ProbeResult, Report};

@@ -196,7 +196,7 @@ impl Course {
         if !self.scene.settings.chooses(probe.phase, &probe.name) {
             return;
         }
-        let drifts = lock.compare(&self.found);
+        let drifts = self.found.drifts_from(&lock);
         let mut is_first = true;
         for (revision, conversation) in self.shared.clone() {
             let mut stage = self.stage(&probe, revision);

@@ -1,9 +1,10 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use mcp_core::Revision;
+use mcp_rules::lock::Lock;
 use serde_json::Value;
 
-use crate::{Limits, Lock, Phase, Safety, Seed};
+use crate::{Limits, Phase, Safety, Seed};
 
 /// How to test.
 #[derive(Debug, Clone, Default)]

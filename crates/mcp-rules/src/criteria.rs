@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use mcp_schema::{Schemas, ToolSchemas};
 
-use crate::{Settings, shared_schemas::SharedSchemas};
+use crate::{Settings, lock::Lock, shared_schemas::SharedSchemas};
 
 /// What messages are judged by: the schemas and settings in use, and the tool schemas compiled so
 /// far.
@@ -10,6 +12,7 @@ pub(crate) struct Criteria {
     settings: Settings,
     tool_schemas: ToolSchemas,
     shared_schemas: SharedSchemas,
+    lock: Option<Arc<Lock>>,
 }
 
 impl Criteria {
@@ -19,7 +22,17 @@ impl Criteria {
             settings,
             tool_schemas: ToolSchemas::default(),
             shared_schemas: SharedSchemas::default(),
+            lock: None,
         }
+    }
+
+    /// What the server must offer, and nothing else.
+    pub(crate) fn lock(&self) -> Option<&Lock> {
+        self.lock.as_deref()
+    }
+
+    pub(crate) fn set_lock(&mut self, lock: Arc<Lock>) {
+        self.lock = Some(lock);
     }
 
     pub(crate) fn settings(&self) -> &Settings {

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use mcp_core::{Revision, Side};
 use mcp_json::{Node, SyntaxError};
 use mcp_jsonrpc::{Envelope, ErrorCode};
@@ -9,6 +11,7 @@ use crate::{
     criteria::Criteria,
     features::{lifecycle, modern::initiative},
     findings::{Fault, Scene},
+    lock::Lock,
     payload::{self, PayloadOutcome},
     wire::{
         framing, json,
@@ -39,6 +42,14 @@ impl Engine {
     /// Creates an engine with these schemas and settings.
     pub fn new(schemas: Schemas, settings: Settings) -> Engine {
         Engine { criteria: Criteria::new(schemas, settings) }
+    }
+
+    /// Also reports what a server offers otherwise than this lock says, by the rules `lock-drift`
+    /// and `lock-resource-drift`, unless the profile leaves out what needs a conversation.
+    #[must_use]
+    pub fn with_lock(mut self, lock: Arc<Lock>) -> Engine {
+        self.criteria.set_lock(lock);
+        self
     }
 
     /// The settings in use.

@@ -52,6 +52,7 @@ pub mod guide;
 mod http;
 mod http_traffic;
 mod layer;
+pub mod lock;
 mod method_names;
 mod mirrored;
 mod null_member;

@@ -5,6 +5,7 @@
 mod args;
 mod baseline;
 mod check;
+mod client_config;
 mod commands;
 mod config;
 mod diff;
@@ -71,7 +72,7 @@ fn run(args: Args) -> anyhow::Result<Outcome> {
         Command::Rules(args) => commands::rules(&args, color),
         Command::Explain(args) => commands::explain(&args, color),
         Command::Wrap(args) => commands::wrap(&args, color),
-        Command::Inspect(args) => commands::inspect(args, color),
+        Command::Inspect(args) => commands::inspect(&args, color),
         Command::Tail(args) => commands::tail(args, color),
         Command::Diff(args) => commands::diff(&args, color),
         Command::Redact(args) => commands::redact(args),

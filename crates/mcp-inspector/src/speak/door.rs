@@ -17,15 +17,15 @@ use tokio::net::TcpListener;
 
 use crate::service::new_token;
 
-/// Converses with the server at `url` until it is over, and says how that came.
+/// Converses with the server at a URL until it is over, and says how that came.
 pub(super) async fn converse(
-    url: &str,
+    server: (&str, &Access),
     streams: (impl Read + Send + 'static, impl Write + Send + 'static),
     (shown, aside): (&Tap, &Tap),
     longest: usize,
     drain: Drain,
 ) -> String {
-    let (listener, entrance, remote) = match open(url, shown, longest, &drain).await {
+    let (listener, entrance, remote) = match open(server, shown, longest, &drain).await {
         Ok(opened) => opened,
         Err(reason) => return format!("cannot start: {reason}"),
     };
@@ -42,7 +42,7 @@ pub(super) async fn converse(
 
 /// The gateway to a server, and the way to it.
 async fn open(
-    url: &str,
+    (url, access): (&str, &Access),
     tap: &Tap,
     longest: usize,
     drain: &Drain,
@@ -54,7 +54,7 @@ async fn open(
     settings.max_message = longest;
     settings.drain = drain.clone();
     let words = |error: &dyn std::error::Error| error.to_string();
-    let entrance = Entrance::to_url(url, &Access::default(), tap, &settings);
+    let entrance = Entrance::to_url(url, access, tap, &settings);
     let entrance = entrance.map_err(|error| words(&error))?;
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| words(&error))?;
     let address = listener.local_addr().map_err(|error| words(&error))?;

@@ -23,19 +23,19 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{Era, Revision};
+use mcp_core::Revision;
 use mcp_proxy::{Observation, Passage, Tap, TapSettings, Watcher};
 use mcp_rules::Engine;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
 
 pub(crate) use self::refusal::{Refusal, RefusalKind};
-pub use self::target::Target;
+pub use self::target::{Launch, Target};
 use self::{
     conversation::{Conversation, Facts},
     negotiation::Wish,
     target::Taps,
-    view::{Composed, DemoView, Offer, QuestionView, Sent, ServerView, SpeakState, Status},
+    view::{Composed, Offer, Sent, SpeakState, Status},
 };
 use crate::{
     Log,
@@ -128,7 +128,9 @@ impl Speaker {
     /// Why the first server could not even be started, if so.
     pub fn start_failure(&self) -> Option<String> {
         let state = self.lock();
-        let reason = state.reason.clone().filter(|_| state.generation == 1);
+        // With others to choose from, the page shows it.
+        let is_only = state.generation == 1 && self.0.targets.len() == 1;
+        let reason = state.reason.clone().filter(|_| is_only);
         reason.filter(|reason| reason.starts_with("cannot start"))
     }
 
@@ -426,59 +428,9 @@ impl Speaker {
         self.tell();
     }
 
-    fn target(&self) -> &Target {
-        let place = self.lock().target;
-        // There is at least one, or nobody could have connected.
-        &self.0.targets[place.min(self.0.targets.len() - 1)]
-    }
-
     /// Where everything stands.
     pub(crate) fn view(&self) -> SpeakState {
-        let log = &self.0.log;
-        let state = self.lock();
-        let conversation = state.conversation.as_ref();
-        let revision =
-            conversation.and_then(|it| it.revision).filter(|_| state.status != Status::Connecting);
-        let questions = conversation.into_iter().flat_map(|it| &it.questions).map(|question| {
-            let findings = question.frame.and_then(|it| log.frame(it, |it| it.findings.clone()));
-            QuestionView {
-                id: question.id.clone(),
-                method: question.method.clone(),
-                params: question.params.clone(),
-                frame: question.frame,
-                findings: findings.unwrap_or_default(),
-                suggestion: suggestion::for_question(&question.method, &question.params),
-            }
-        });
-        let servers = self.0.targets.iter().map(|target| {
-            let Target { name, shown, .. } = target;
-            ServerView { name: name.clone(), target: shown.clone() }
-        });
-        let facts = conversation.map(|it| &it.facts);
-        let target = self.0.targets.get(state.target);
-        SpeakState {
-            status: state.status,
-            reason: state.reason.clone(),
-            servers: servers.collect(),
-            server: target.map(|target| target.name.clone()).unwrap_or_default(),
-            revisions: Revision::ALL.iter().map(|revision| revision.as_str()).collect(),
-            revision: revision.map(Revision::as_str),
-            era: revision.map(|revision| match revision.era() {
-                Era::Legacy => "handshake",
-                Era::Modern => "stateless",
-            }),
-            session: conversation.map(|it| it.session.to_string()),
-            server_info: facts.and_then(|facts| facts.server_info.clone()),
-            capabilities: facts.and_then(|facts| facts.capabilities.clone()),
-            instructions: facts.and_then(|facts| facts.instructions.clone()),
-            calls: conversation.map(|it| it.calls.iter().cloned().collect()).unwrap_or_default(),
-            questions: questions.collect(),
-            offered: conversation.map(|it| it.offering.version).unwrap_or_default(),
-            demo: target.and_then(Target::as_demo).map(|demo| {
-                let (misbehave, tool_results) = demo.switches();
-                DemoView { misbehave, tool_results }
-            }),
-        }
+        SpeakState::of(&self.lock(), &self.0.targets, &self.0.log)
     }
 
     /// Does something in the conversation, if there is one.

@@ -1,6 +1,6 @@
 //! The servers that can be spoken to, and how a conversation with one begins.
 
-use std::{ffi::OsString, process::ExitStatus, thread};
+use std::{ffi::OsString, path::PathBuf, process::ExitStatus, thread};
 
 use mcp_proxy::{
     Access, Tap, UrlKind,
@@ -33,20 +33,34 @@ pub struct Target {
 
 #[derive(Debug, Clone)]
 pub(crate) enum Kind {
-    Command(OsString, Vec<OsString>),
-    Http(String),
+    Command(Launch),
+    Http(String, Access),
     WebSocket(Remote),
     Demo(Demo),
 }
 
+/// How a server is started.
+#[derive(Debug, Clone, Default)]
+pub struct Launch {
+    /// What is started; without a shell.
+    pub program: OsString,
+    /// What it is told.
+    pub arguments: Vec<OsString>,
+    /// What is set in its environment, beside what is in ours.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where it is started, if not where we are.
+    pub directory: Option<PathBuf>,
+}
+
 impl Target {
     /// A server that is started for each conversation.
-    pub fn command(program: OsString, arguments: Vec<OsString>) -> Target {
-        let words = std::iter::once(&program).chain(&arguments);
+    pub fn command(launch: Launch) -> Target {
+        let Launch { program, arguments, .. } = &launch;
+        let words = std::iter::once(program).chain(arguments);
         let shown: Vec<String> = words.map(|word| word.to_string_lossy().into_owned()).collect();
-        let name = std::path::Path::new(&program).file_name().unwrap_or(&program);
+        let name = std::path::Path::new(program).file_name().unwrap_or(program);
         let name = name.to_string_lossy().into_owned();
-        Target { name, shown: shown.join(" "), kind: Kind::Command(program, arguments) }
+        Target { name, shown: shown.join(" "), kind: Kind::Command(launch) }
     }
 
     /// A server at a URL: `http`, `https`, `ws` or `wss`.
@@ -54,13 +68,19 @@ impl Target {
     /// # Errors
     ///
     /// If the URL cannot be used.
-    pub fn url(url: &str) -> Result<Target, RemoteError> {
-        let remote = Remote::new(url, LONGEST, &Access::default())?;
+    pub fn url(url: &str, access: Access) -> Result<Target, RemoteError> {
+        let remote = Remote::new(url, LONGEST, &access)?;
         let kind = match UrlKind::of(url)? {
-            UrlKind::Http => Kind::Http(url.to_owned()),
+            UrlKind::Http => Kind::Http(url.to_owned(), access),
             UrlKind::WebSocket => Kind::WebSocket(remote),
         };
         Ok(Target { name: url.to_owned(), shown: url.to_owned(), kind })
+    }
+
+    /// The same under another name.
+    #[must_use]
+    pub fn named(self, name: String) -> Target {
+        Target { name, ..self }
     }
 
     /// The built-in server.
@@ -72,7 +92,7 @@ impl Target {
     pub(crate) fn as_demo(&self) -> Option<&Demo> {
         match &self.kind {
             Kind::Demo(demo) => Some(demo),
-            Kind::Command(..) | Kind::Http(_) | Kind::WebSocket(_) => None,
+            Kind::Command(_) | Kind::Http(..) | Kind::WebSocket(_) => None,
         }
     }
 
@@ -86,8 +106,9 @@ impl Target {
         let (trigger, drain) = Drain::new();
         let (ended, how) = oneshot::channel();
         match self.kind.clone() {
-            Kind::Command(program, arguments) => {
+            Kind::Command(Launch { program, arguments, environment, directory }) => {
                 let mut settings = StdioSettings::default();
+                (settings.environment, settings.directory) = (environment, directory);
                 (settings.max_line, settings.drain) = (longest, drain);
                 settings.errors = Errors::Recorded;
                 settings.exit_wait = std::time::Duration::from_secs(2);
@@ -98,10 +119,11 @@ impl Target {
                     let _ = ended.send(of_process(status));
                 });
             }
-            Kind::Http(url) => {
+            Kind::Http(url, access) => {
                 tokio::spawn(async move {
                     let streams = ends.into_streams(longest);
-                    let how = door::converse(&url, streams, (&tap, &aside), longest, drain).await;
+                    let server = (&*url, &access);
+                    let how = door::converse(server, streams, (&tap, &aside), longest, drain).await;
                     finish(tap).await;
                     finish(aside).await;
                     let _ = ended.send(how);

@@ -1,8 +1,12 @@
 //! What the page is told, as JSON.
 
+use mcp_core::{Era, Revision};
 use mcp_rules::Finding;
 use serde::Serialize;
 use serde_json::value::RawValue;
+
+use super::{State, Target, suggestion};
+use crate::Log;
 
 /// Where a conversation stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
@@ -42,6 +46,55 @@ pub(crate) struct SpeakState {
     pub(crate) offered: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) demo: Option<DemoView>,
+}
+
+impl SpeakState {
+    /// What is known of a conversation with one of `targets`.
+    pub(super) fn of(state: &State, targets: &[Target], log: &Log) -> SpeakState {
+        let conversation = state.conversation.as_ref();
+        let revision =
+            conversation.and_then(|it| it.revision).filter(|_| state.status != Status::Connecting);
+        let questions = conversation.into_iter().flat_map(|it| &it.questions).map(|question| {
+            let findings = question.frame.and_then(|it| log.frame(it, |it| it.findings.clone()));
+            QuestionView {
+                id: question.id.clone(),
+                method: question.method.clone(),
+                params: question.params.clone(),
+                frame: question.frame,
+                findings: findings.unwrap_or_default(),
+                suggestion: suggestion::for_question(&question.method, &question.params),
+            }
+        });
+        let servers = targets.iter().map(|target| {
+            let Target { name, shown, .. } = target;
+            ServerView { name: name.clone(), target: shown.clone() }
+        });
+        let facts = conversation.map(|it| &it.facts);
+        let target = targets.get(state.target);
+        SpeakState {
+            status: state.status,
+            reason: state.reason.clone(),
+            servers: servers.collect(),
+            server: target.map(|target| target.name.clone()).unwrap_or_default(),
+            revisions: Revision::ALL.iter().map(|revision| revision.as_str()).collect(),
+            revision: revision.map(Revision::as_str),
+            era: revision.map(|revision| match revision.era() {
+                Era::Legacy => "handshake",
+                Era::Modern => "stateless",
+            }),
+            session: conversation.map(|it| it.session.to_string()),
+            server_info: facts.and_then(|facts| facts.server_info.clone()),
+            capabilities: facts.and_then(|facts| facts.capabilities.clone()),
+            instructions: facts.and_then(|facts| facts.instructions.clone()),
+            calls: conversation.map(|it| it.calls.iter().cloned().collect()).unwrap_or_default(),
+            questions: questions.collect(),
+            offered: conversation.map(|it| it.offering.version).unwrap_or_default(),
+            demo: target.and_then(Target::as_demo).map(|demo| {
+                let (misbehave, tool_results) = demo.switches();
+                DemoView { misbehave, tool_results }
+            }),
+        }
+    }
 }
 
 #[derive(Debug, Serialize)]

@@ -1,12 +1,13 @@
 #![cfg(unix)]
 
-use mcp_inspector::Target;
+use mcp_inspector::{Launch, Target};
 use serde_json::json;
 
 use crate::api::Page;
 
 fn shell(script: &str) -> Target {
-    Target::command("sh".into(), vec!["-c".into(), script.into()])
+    let arguments = vec!["-c".into(), script.into()];
+    Target::command(Launch { program: "sh".into(), arguments, ..Launch::default() })
 }
 
 const HELLO: &str = r#"read line
@@ -58,7 +59,9 @@ async fn text_that_is_no_json_reaches_the_server() {
 
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_named() {
-    let page = Page::about(Target::command("no-such-program-here".into(), Vec::new())).await;
+    let program = "no-such-program-here".into();
+    let target = Target::command(Launch { program, ..Launch::default() });
+    let page = Page::about(target).await;
     page.connect(None).await;
     let state = page.until(|state| state["status"] == "ended").await;
     assert!(state["reason"].as_str().unwrap().contains("no-such-program-here"), "{state:#}");

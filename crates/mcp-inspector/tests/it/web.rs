@@ -3,11 +3,12 @@
 use axum::{
     Router,
     body::Bytes,
-    http::{HeaderMap, StatusCode},
+    http::{HeaderMap, HeaderName, HeaderValue, StatusCode},
     response::{IntoResponse as _, Response},
     routing::post,
 };
 use mcp_inspector::Target;
+use mcp_proxy::Access;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
@@ -45,18 +46,23 @@ async fn answer(headers: HeaderMap, body: Bytes) -> Response {
             let events = format!("id: 0\ndata:\n\ndata: {note}\n\ndata: {result}\n\n");
             ([("content-type", "text/event-stream")], events).into_response()
         }
+        "team" => as_json(json!({ "team": headers["x-team"].to_str().unwrap() })),
         _ if id.is_null() => StatusCode::ACCEPTED.into_response(),
         _ => (StatusCode::IM_A_TEAPOT, "short and stout").into_response(),
     }
 }
 
 async fn page() -> (Page, String) {
+    page_with(Access::default()).await
+}
+
+async fn page_with(access: Access) -> (Page, String) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("http://{}/mcp?x=1", listener.local_addr().unwrap());
     let router = Router::new().route("/mcp", post(answer));
     let service = axum::serve(listener, router);
     tokio::spawn(async move { service.await.unwrap() });
-    (Page::about(Target::url(&url).unwrap()).await, url)
+    (Page::about(Target::url(&url, access).unwrap()).await, url)
 }
 
 #[tokio::test]
@@ -85,6 +91,20 @@ async fn exchanges_are_shown_with_status_and_headers_as_they_reach_the_server() 
 }
 
 #[tokio::test]
+async fn headers_of_ones_own_are_sent_and_not_shown() {
+    let value = HeaderValue::from_static("for the server alone");
+    let access = Access::default().header(HeaderName::from_static("x-team"), value).unwrap();
+    let (page, _) = page_with(access).await;
+    page.connect(None).await;
+    let sent = page.post("speak/request", json!({ "method": "team" })).await;
+    let call = page.answered(&sent).await;
+    let asked = page.frame(&call["frame"]).await;
+    assert!(!asked.to_string().contains("x-team"), "{asked:#}");
+    let answer = page.frame(&call["answer"]).await;
+    assert!(answer.to_string().contains("for the server alone"), "{answer:#}");
+}
+
+#[tokio::test]
 async fn what_is_no_answer_is_told_in_the_servers_place() {
     let (page, _) = page().await;
     page.connect(None).await;
@@ -105,7 +125,7 @@ async fn text_that_is_not_json_reaches_the_server_and_its_answer_comes_back() {
 
 #[tokio::test]
 async fn a_server_that_is_not_there_is_named() {
-    let page = Page::about(Target::url("http://127.0.0.1:9/mcp").unwrap()).await;
+    let page = Page::about(Target::url("http://127.0.0.1:9/mcp", Access::default()).unwrap()).await;
     let state = page.connect(None).await;
     assert_eq!(state["status"], "ended", "{state:#}");
     assert!(!state["reason"].as_str().unwrap().is_empty());

@@ -2,6 +2,7 @@
 
 use mcp_core::{Inbound, Outbound, OutboundRole, Transport as _};
 use mcp_inspector::Target;
+use mcp_proxy::Access;
 use mcp_transport::{WsListener, WsTransport, ws::WsServerSettings};
 use serde_json::{Value, json};
 
@@ -36,7 +37,7 @@ async fn text_that_is_not_json_reaches_the_server_and_its_answer_comes_back() {
     let listener = WsListener::bind("127.0.0.1:0", WsServerSettings::default()).await.unwrap();
     let url = format!("ws://{}/", listener.local_addr());
     tokio::spawn(async move { serve(listener.accept().await.unwrap()).await });
-    let page = Page::about(Target::url(&url).unwrap()).await;
+    let page = Page::about(Target::url(&url, Access::default()).unwrap()).await;
     let state = page.connect(None).await;
     assert_eq!(state["status"], "connected", "{state:#}");
     let sent = page.post("speak/raw", json!({ "text": "{not json" })).await;

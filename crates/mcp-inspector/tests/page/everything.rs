@@ -3,7 +3,7 @@
 
 use std::{path::PathBuf, process::Command};
 
-use mcp_inspector::Target;
+use mcp_inspector::{Launch, Target};
 use tokio::sync::OnceCell;
 
 use crate::{
@@ -26,7 +26,8 @@ async fn server() -> Option<Target> {
         );
         eprintln!("skipped: there is no npm, or no registry to install server-everything from");
     }
-    Some(Target::command("node".into(), vec![script?.into()]))
+    let arguments = vec![script?.into()];
+    Some(Target::command(Launch { program: "node".into(), arguments, ..Launch::default() }))
 }
 
 fn install() -> Option<PathBuf> {

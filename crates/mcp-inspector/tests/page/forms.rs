@@ -1,6 +1,6 @@
 //! Forms that are made from schemas, and what they send.
 
-use mcp_inspector::Target;
+use mcp_inspector::{Launch, Target};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,7 +12,11 @@ use crate::{
 async fn begun(tool: &str) -> Option<(Browser, Served)> {
     let browser = browser::start().await?;
     let program = env!("CARGO_BIN_EXE_misbehaving-server");
-    let served = Served::speaking_to(Target::command(program.into(), Vec::new()), None).await;
+    let served = Served::speaking_to(
+        Target::command(Launch { program: program.into(), ..Launch::default() }),
+        None,
+    )
+    .await;
     browser.page.goto(&served.address).await.unwrap();
     choose(&browser, &format!("tool {tool}")).await;
     Some((browser, served))

@@ -1,6 +1,6 @@
 //! A server that was started here: what it does besides answering.
 
-use mcp_inspector::Target;
+use mcp_inspector::{Launch, Target};
 use serde_json::{Value, json};
 
 use crate::{
@@ -12,7 +12,9 @@ use crate::{
 async fn begun() -> Option<(Browser, Served)> {
     let browser = browser::start().await?;
     let program = env!("CARGO_BIN_EXE_misbehaving-server");
-    let served = Served::speaking_to(Target::command(program.into(), Vec::new()), None).await;
+    let launch = Launch { program: program.into(), ..Launch::default() };
+    let targets = vec![Target::command(launch), Target::demo()];
+    let served = Served::speaking_to_one_of(targets, None).await;
     browser.page.goto(&served.address).await.unwrap();
     browser.find("[data-key='tool good']").await;
     Some((browser, served))
@@ -45,6 +47,19 @@ async fn row(browser: &Browser, condition: &str) -> u64 {
     let rows = "[...document.querySelectorAll('plumb-speak-view tr[data-number]')]";
     let number = format!("Number({rows}.find(row => {condition})?.dataset.number) || null");
     browser.until(&number).await.as_u64().unwrap()
+}
+
+#[tokio::test]
+async fn another_server_can_be_chosen() {
+    let Some((browser, _served)) = begun().await else { return };
+    let choose = "(box => { box.value = 'demo'; box.dispatchEvent(new Event('change')); return box.value })(document.querySelector('plumb-connect-bar select'))";
+    assert_eq!(browser.value(choose).await, "demo");
+    let button = browser.find("plumb-connect-bar button.main").await;
+    assert_eq!(button.text().await.unwrap(), "Connect");
+    button.click().await.unwrap();
+    browser.find("[data-key='tool greet']").await;
+    browser.until("document.querySelector(\"[data-key='tool good']\") === null").await;
+    browser.end().await;
 }
 
 #[tokio::test]

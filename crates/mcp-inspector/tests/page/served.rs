@@ -49,6 +49,14 @@ impl Served {
 
     /// The page of a conversation with a server.
     pub(crate) async fn speaking_to(target: Target, revision: Option<Revision>) -> Served {
+        Served::speaking_to_one_of(vec![target], revision).await
+    }
+
+    /// The page of a conversation with the first of several servers.
+    pub(crate) async fn speaking_to_one_of(
+        targets: Vec<Target>,
+        revision: Option<Revision>,
+    ) -> Served {
         let log = Log::new(LogLimits::default());
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let token = mcp_inspector::new_token().unwrap();
@@ -56,7 +64,7 @@ impl Served {
         let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
         let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
         let speaker =
-            Speaker::new(log.clone(), Arc::clone(&engine), vec![target]).with_revision(revision);
+            Speaker::new(log.clone(), Arc::clone(&engine), targets).with_revision(revision);
         let service = Service::new(log.clone(), access, "demo").with_speaker(speaker.clone());
         speaker.begin();
         tokio::spawn(service.serve(listener, std::future::pending()));

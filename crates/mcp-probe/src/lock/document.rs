@@ -3,11 +3,10 @@
 use std::{collections::BTreeMap, fmt::Write as _};
 
 use mcp_core::Revision;
+use mcp_rules::lock::{Lock, LockedOffer, Part};
 use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-
-use super::{Lock, LockedOffer, Part};
 
 /// The only format so far.
 const FORMAT: u64 = 1;
@@ -74,17 +73,17 @@ struct Digests {
     templates: String,
 }
 
-impl Lock {
-    /// The lock as it is written.
-    pub fn document(&self) -> LockDocument {
+impl LockDocument {
+    /// A lock as it is written.
+    pub fn of(lock: &Lock) -> LockDocument {
         let mut offers: Vec<Row> = Vec::new();
         let mut rows: Vec<(&LockedOffer, usize)> = Vec::new();
-        for (revision, offer) in &self.offers {
+        for (revision, offer) in lock.iter() {
             if let Some((_, row)) = rows.iter().find(|(before, _)| *before == offer) {
-                offers[*row].revisions.push(*revision);
+                offers[*row].revisions.push(revision);
             } else {
                 rows.push((offer, offers.len()));
-                offers.push(Row::of(*revision, offer));
+                offers.push(Row::of(revision, offer));
             }
         }
         LockDocument { format: FORMAT, offers }
@@ -114,7 +113,7 @@ impl Lock {
                 }
             }
         }
-        Ok(Lock { offers })
+        Ok(offers.into_iter().collect())
     }
 }
 
@@ -124,7 +123,7 @@ impl Row {
         let digest = |part| digest_of(offer.part(part));
         Row {
             revisions: vec![revision],
-            server: offer.server.clone(),
+            server: offer.server().clone(),
             digests: Digests {
                 capabilities: digest(Part::Capabilities),
                 instructions: digest(Part::Instructions),
@@ -144,22 +143,22 @@ impl Row {
 
     fn into_offer(self) -> Result<LockedOffer, LockError> {
         let Row { revisions, server, digests, .. } = self;
-        let mut parts = BTreeMap::new();
+        let mut offer = LockedOffer::of(server);
         for (part, value, digest) in [
             (Part::Capabilities, self.capabilities, &digests.capabilities),
             (Part::Instructions, self.instructions, &digests.instructions),
-            (Part::Tools, Part::Tools.list(&self.tools), &digests.tools),
-            (Part::Prompts, Part::Prompts.list(&self.prompts), &digests.prompts),
-            (Part::Resources, Part::Resources.list(&self.resources), &digests.resources),
-            (Part::Templates, Part::Templates.list(&self.templates), &digests.templates),
+            (Part::Tools, Value::Array(self.tools), &digests.tools),
+            (Part::Prompts, Value::Array(self.prompts), &digests.prompts),
+            (Part::Resources, Value::Array(self.resources), &digests.resources),
+            (Part::Templates, Value::Array(self.templates), &digests.templates),
         ] {
-            if digest_of(&value) != *digest {
+            offer = offer.with(part, value);
+            if digest_of(offer.part(part)) != *digest {
                 let revision = revisions.first().copied().unwrap_or(Revision::LATEST);
                 return Err(LockError::Digest { revision, part: part.as_str() });
             }
-            parts.insert(part, value);
         }
-        Ok(LockedOffer { server, parts })
+        Ok(offer)
     }
 }
 

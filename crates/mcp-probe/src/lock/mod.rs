@@ -1,72 +1,47 @@
-//! What a server offers, pinned: a lock is written once, reviewed, and compared ever after.
-//!
-//! Descriptions reach models, so a description that changes after a user has agreed to it is a way
-//! to attack. A lock has a readable copy of everything that is offered, by revision, with digests
-//! that show at a glance what differs between two locks.
+//! Locks what a server offers: makes a lock of what was found, compares, and keeps it in a file.
+//! What a lock is, and how it differs from what is offered, is known to [`mcp_rules::lock`].
 
-mod compare;
 mod document;
-mod drift;
 mod place;
 
-use std::collections::BTreeMap;
+use mcp_rules::lock::{Change, Drift, Lock, LockedOffer, Part};
+use serde_json::{Value, json};
 
-use mcp_core::Revision;
-use serde_json::Value;
-
-pub use self::{
-    document::{LOCK_BYTES, LockDocument, LockError},
-    drift::{Change, Drift, Part},
-};
+pub use self::document::{LOCK_BYTES, LockDocument, LockError};
 use crate::{Found, Offer};
 
-/// What a server offered when it was locked, by revision.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Lock {
-    offers: BTreeMap<Revision, LockedOffer>,
-}
-
-/// What it offered at one revision. Entries of lists are sorted: their order is no promise.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LockedOffer {
-    server: Value,
-    parts: BTreeMap<Part, Value>,
-}
-
-impl Lock {
+impl Found {
     /// A lock of what was found.
-    pub fn of(found: &Found) -> Lock {
-        let offers = found.offers.iter().map(|(revision, offer)| (*revision, offer.into()));
-        Lock { offers: offers.collect() }
+    pub fn lock(&self) -> Lock {
+        self.offers.iter().map(|(revision, offer)| (*revision, locked(offer))).collect()
     }
 
-    /// What was offered at a revision.
-    pub fn at(&self, revision: Revision) -> Option<&LockedOffer> {
-        self.offers.get(&revision)
-    }
-
-    /// The revisions that the server spoke.
-    pub fn revisions(&self) -> impl Iterator<Item = Revision> {
-        self.offers.keys().copied()
+    /// Everything that is not as it was locked, at the revisions that were tried.
+    pub fn drifts_from(&self, lock: &Lock) -> Vec<Drift> {
+        let mut drifts = Vec::new();
+        let whole = |revision, change| Drift { revision, part: None, name: None, change };
+        for revision in self.refused.keys().filter(|revision| lock.at(**revision).is_some()) {
+            drifts.push(whole(*revision, Change::Removed));
+        }
+        for (revision, offer) in &self.offers {
+            match lock.at(*revision) {
+                Some(before) => drifts.extend(before.compare(*revision, &locked(offer))),
+                None => drifts.push(whole(*revision, Change::Added)),
+            }
+        }
+        drifts
     }
 }
 
-impl LockedOffer {
-    /// A part of it; null if there was none.
-    pub fn part(&self, part: Part) -> &Value {
-        self.parts.get(&part).unwrap_or(&Value::Null)
-    }
-
-    fn entries(&self, part: Part) -> &[Value] {
-        self.part(part).as_array().map(Vec::as_slice).unwrap_or_default()
-    }
-}
-
-impl From<&Offer> for LockedOffer {
-    fn from(offer: &Offer) -> LockedOffer {
-        let parts = Part::ALL.into_iter().map(|part| (part, part.of(offer)));
-        LockedOffer { server: offer.server.clone(), parts: parts.collect() }
-    }
+fn locked(offer: &Offer) -> LockedOffer {
+    let list = |entries: &[Value]| Value::Array(entries.to_vec());
+    LockedOffer::of(offer.server.clone())
+        .with(Part::Capabilities, offer.capabilities.clone())
+        .with(Part::Instructions, json!(offer.instructions))
+        .with(Part::Tools, list(&offer.tools))
+        .with(Part::Prompts, list(&offer.prompts))
+        .with(Part::Resources, list(&offer.resources))
+        .with(Part::Templates, list(&offer.templates))
 }
 
 #[cfg(test)]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{Change, Drift, Part};
+use mcp_rules::lock::{Drift, Part};
+
 use crate::{Conversation, Kind, Stage};
 
 /// Differences that are reported at one revision; the others are counted.
@@ -15,7 +16,6 @@ impl Stage {
         on: &Conversation,
         drifts: impl Iterator<Item = &'d Drift>,
     ) {
-        const HELP: &str = "if this is wanted, write the lock again with `plumb lock`";
         let places = Places::of(on);
         let mut left = 0;
         for (index, drift) in drifts.enumerate() {
@@ -25,14 +25,14 @@ impl Stage {
             }
             let place = places.of_drift(drift);
             let before = self.failure_count();
-            self.fail(drift.rule(), on, place.line, drift.to_string(), HELP);
+            self.fail(drift.rule(), on, place.line, drift.to_string(), Drift::HELP);
             if self.failure_count() > before {
                 self.point_at(place.pointer);
             }
         }
         if left > 0 {
             let message = format!("{left} more differences from the lock are not shown");
-            self.fail(&mcp_rules::behaviour::LOCK_DRIFT, on, 0, message, HELP);
+            self.fail(&mcp_rules::behaviour::LOCK_DRIFT, on, 0, message, Drift::HELP);
         }
     }
 }
@@ -79,14 +79,7 @@ impl Places {
     }
 
     fn of_drift(&self, drift: &Drift) -> Place {
-        let pointer = match &drift.change {
-            Change::Changed { pointer, now: Some(_), .. } => pointer.as_str(),
-            // What is gone is missing from what is around it.
-            Change::Changed { pointer, now: None, .. } => {
-                pointer.rsplit_once('/').map_or("", |(around, _)| around)
-            }
-            Change::Added | Change::Removed => "",
-        };
+        let pointer = drift.shows_at();
         let opening = |pointer: String| Place { line: self.opening, pointer };
         match (drift.part, &drift.name) {
             (Some(part), Some(name)) => {

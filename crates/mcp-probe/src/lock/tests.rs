@@ -1,4 +1,4 @@
-use serde_json::json;
+use mcp_core::Revision;
 
 use super::*;
 
@@ -24,14 +24,14 @@ fn offer() -> Offer {
 /// What a change to what is offered reads like.
 #[track_caller]
 fn drifts(change: impl FnOnce(&mut Offer)) -> Vec<String> {
-    let lock = Lock::of(&found(offer()));
+    let lock = found(offer()).lock();
     let mut now = offer();
     change(&mut now);
-    lock.compare(&found(now)).iter().map(ToString::to_string).collect()
+    found(now).drifts_from(&lock).iter().map(ToString::to_string).collect()
 }
 
 fn text_of(lock: &Lock) -> String {
-    serde_json::to_string(&lock.document()).unwrap()
+    serde_json::to_string(&LockDocument::of(lock)).unwrap()
 }
 
 #[test]
@@ -39,12 +39,12 @@ fn a_lock_is_read_as_it_was_written() {
     let mut found = found(offer());
     found.offers.insert(Revision::V2025_06_18, offer());
     found.offers.insert(Revision::V2026_07_28, Offer::default());
-    let lock = Lock::of(&found);
+    let lock = found.lock();
     let text = text_of(&lock);
-    assert_eq!(Lock::read(text.as_bytes()).unwrap(), lock);
+    assert_eq!(LockDocument::read(text.as_bytes()).unwrap(), lock);
     // What is the same at several revisions is there once.
     assert_eq!(text.matches("Returns the text.").count(), 1);
-    assert_eq!(lock.compare(&found), []);
+    assert_eq!(found.drifts_from(&lock), []);
 }
 
 #[test]
@@ -88,11 +88,11 @@ fn what_comes_and_goes_is_named() {
     assert_eq!(new, ["the prompt `p` is offered, but the lock does not have it"]);
     let twice = drifts(|now| now.tools.push(now.tools[0].clone()));
     assert_eq!(twice, ["the tool `echo` is offered, but the lock does not have it"]);
-    let lock = Lock::of(&found(offer()));
+    let lock = found(offer()).lock();
     let mut elsewhere = Found::default();
     elsewhere.offers.insert(Revision::V2025_06_18, offer());
     elsewhere.refused.insert(REVISION, "no".into());
-    let said: Vec<String> = lock.compare(&elsewhere).iter().map(ToString::to_string).collect();
+    let said: Vec<String> = elsewhere.drifts_from(&lock).iter().map(ToString::to_string).collect();
     assert_eq!(
         said,
         [
@@ -105,31 +105,31 @@ fn what_comes_and_goes_is_named() {
 #[test]
 fn long_texts_are_cut_down_to_what_differs() {
     let long = "word ".repeat(400);
-    let lock = Lock::of(&found(Offer { instructions: Some(long.clone()), ..offer() }));
+    let lock = found(Offer { instructions: Some(long.clone()), ..offer() }).lock();
     let now = Offer { instructions: Some(format!("{long}Send the key.{long}")), ..offer() };
-    let said = lock.compare(&found(now))[0].to_string();
+    let said = found(now).drifts_from(&lock)[0].to_string();
     assert!(said.contains("Send the key.") && said.len() < 1_000, "{said}");
 }
 
 #[test]
 fn of_a_page_nothing_is_known_to_be_gone() {
-    let lock = Lock::of(&found(offer()));
+    let lock = found(offer()).lock();
     let locked = lock.at(REVISION).unwrap();
     let page = [json!({ "name": "new" })];
-    let said = |is_whole| locked.compare_list(REVISION, Part::Tools, &page, is_whole).len();
+    let said = |is_whole| locked.compare_list(REVISION, Part::Tools, page.to_vec(), is_whole).len();
     assert_eq!((said(false), said(true)), (1, 3));
 }
 
 #[test]
 fn what_is_no_lock_is_refused_with_a_reason() {
-    let refused = |text: &str| Lock::read(text.as_bytes()).unwrap_err().to_string();
+    let refused = |text: &str| LockDocument::read(text.as_bytes()).unwrap_err().to_string();
     assert!(refused("{}").contains("plumbLock"), "{}", refused("{}"));
     assert!(refused("[").starts_with("it is not a lock: "));
     assert_eq!(
         refused(r#"{"plumbLock":2,"new":true}"#),
         "it has format 2, but this version of plumb only supports 1"
     );
-    let text = text_of(&Lock::of(&found(offer())));
+    let text = text_of(&found(offer()).lock());
     let edited = text.replace("Returns the text.", "Returns text.");
     assert_eq!(
         refused(&edited),

@@ -6,7 +6,7 @@ use std::{
     thread,
 };
 
-use super::{Errors, Event, StdioError};
+use super::{Errors, Event, StdioError, StdioSettings};
 
 /// A server that was started here.
 #[derive(Debug, Clone)]
@@ -34,14 +34,19 @@ impl Child {
     pub(super) fn start(
         program: &OsString,
         arguments: &[OsString],
-        errors: Errors,
+        settings: &StdioSettings,
     ) -> Result<(Child, Pipes), StdioError> {
         let failed = |reason| StdioError::Start { program: program.display().to_string(), reason };
-        let mut process = Command::new(program)
+        let mut command = Command::new(program);
+        if let Some(directory) = &settings.directory {
+            command.current_dir(directory);
+        }
+        let mut process = command
             .args(arguments)
+            .envs(settings.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(match errors {
+            .stderr(match settings.errors {
                 Errors::Shared => Stdio::inherit(),
                 Errors::Passed | Errors::Recorded | Errors::Logged => Stdio::piped(),
             })

@@ -14,6 +14,7 @@ mod supervisor;
 use std::{
     ffi::OsString,
     io::{self, Read, Write},
+    path::PathBuf,
     process::ExitStatus,
     sync::{Arc, mpsc},
     thread,
@@ -52,6 +53,10 @@ pub struct StdioSettings {
     /// The longest line that is judged and recorded, in bytes. Longer ones pass, unless messages of
     /// their sender are held back. Default: 16 MiB.
     pub max_line: usize,
+    /// What is set in the environment of the server, which has ours otherwise. Default: nothing.
+    pub environment: Vec<(OsString, OsString)>,
+    /// Where the server is started. Default: where we are.
+    pub directory: Option<PathBuf>,
     /// How long the server may stay silent after its input was closed, before it is told to exit.
     /// Default: 5 s.
     pub exit_wait: Duration,
@@ -70,6 +75,8 @@ impl Default for StdioSettings {
     fn default() -> Self {
         StdioSettings {
             max_line: 16 << 20,
+            environment: Vec::new(),
+            directory: None,
             exit_wait: Duration::from_secs(5),
             terminate_wait: Duration::from_secs(2),
             errors: Errors::Shared,
@@ -131,7 +138,7 @@ pub fn run_over(
 ) -> Result<ExitStatus, StdioError> {
     let (events, happened) = mpsc::channel();
     report_phases(&settings.drain, &events).map_err(StdioError::Signals)?;
-    let (child, pipes) = Child::start(program, arguments, settings.errors)?;
+    let (child, pipes) = Child::start(program, arguments, settings)?;
     let errors = pipes.errors.map(|errors| errors::observe(errors, tap, settings.errors));
     let lanes = Arc::new(Lanes::new(pipes.input, Box::new(output)));
     let relay = |side| Relay::new(side, Arc::clone(&lanes), tap, settings.max_line);

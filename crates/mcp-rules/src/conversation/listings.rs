@@ -325,7 +325,8 @@ impl Listings {
         match method {
             "tools/list" => self.tools.changes(),
             "prompts/list" => self.prompts.changes(),
-            "resources/templates/list" => self.templates.changes(),
+            // They have no notification of their own.
+            "resources/list" | "resources/templates/list" => self.templates.changes(),
             _ => 0,
         }
     }

@@ -92,7 +92,9 @@ impl Logging {
         let Some(node) = event.params().and_then(|params| params.get("level")) else { return };
         let Some(level) = LogLevel::of(node) else { return };
         if !event.is_modern() {
-            if let Some((lowest, at)) = self.in_force(event.at)
+            if let Some((lowest, at)) = self.in_force(|at| at.surely_before(event.at))
+                && level < lowest
+                && let Some((lowest, _)) = self.in_force_for_all(event.at, known)
                 && level < lowest
             {
                 notes.note(below(level, lowest, at).at(node.span()));
@@ -111,10 +113,27 @@ impl Logging {
         }
     }
 
+    /// The same, where the message may belong to any request in flight: one that was made before a
+    /// change may have begun to log, or go on to, at the level of its time. So may one that was
+    /// cancelled, as the server may not know yet.
+    #[cold]
+    fn in_force_for_all(&self, now: Moment, known: &Known<'_>) -> Option<(LogLevel, Moment)> {
+        let open = known.requests.iter_open(Side::Client);
+        let open = open.filter(|(_, request)| request.name() != "logging/setLevel");
+        let earliest = open.map(|(_, request)| request.at.line()).min();
+        self.in_force(|at| {
+            let is_first = earliest.is_none_or(|earliest| {
+                // Without lines nobody knows which of the two came first.
+                earliest.zip(at.line()).is_some_and(|(request, set)| set < request)
+            });
+            is_first && at.surely_before(now)
+        })
+    }
+
     /// The lowest level a message may have, and where it was set. While a change is pending, or may
     /// have crossed with the message, the level before it counts too.
-    fn in_force(&self, now: Moment) -> Option<(LogLevel, Moment)> {
-        let last = self.set.iter().rposition(|(_, at)| at.surely_before(now))?;
+    fn in_force(&self, is_before: impl Fn(Moment) -> bool) -> Option<(LogLevel, Moment)> {
+        let last = self.set.iter().rposition(|(_, at)| is_before(*at))?;
         let (_, at) = self.set[last];
         let agreed = self.set.iter().skip(last).map(|(level, _)| *level);
         let pending = self.pending.iter().map(|(_, level)| *level);

@@ -16,6 +16,7 @@ pub(crate) mod icons;
 pub(crate) mod ids;
 pub(crate) mod inputs;
 pub(crate) mod lifecycle;
+pub(crate) mod locked;
 pub(crate) mod logging;
 pub(crate) mod meta;
 pub(crate) mod modern;

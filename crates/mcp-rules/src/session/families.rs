@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     conversation::{Event, Known, Moment, Notes, Remembered},
     features::{
-        Family, cancellation, elicitation, inputs, logging, modern, pagination, progress, prompts,
-        resources, sampling, subscriptions, tasks, tools,
+        Family, cancellation, elicitation, inputs, locked, logging, modern, pagination, progress,
+        prompts, resources, sampling, subscriptions, tasks, tools,
     },
 };
 
@@ -25,6 +25,8 @@ pub(crate) struct Families {
     modern: modern::Modern,
     inputs: inputs::Inputs,
     subscriptions: subscriptions::Subscriptions,
+    #[serde(default, skip_serializing_if = "locked::Locked::is_blank")]
+    locked: locked::Locked,
 }
 
 /// Calls a method of every family in turn.
@@ -43,6 +45,7 @@ macro_rules! each {
         $families.modern.$method($($argument),*);
         $families.inputs.$method($($argument),*);
         $families.subscriptions.$method($($argument),*);
+        $families.locked.$method($($argument),*);
     }};
 }
 

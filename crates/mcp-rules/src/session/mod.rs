@@ -43,7 +43,7 @@ pub struct Session {
     server_info_missed: bool,
     /// Calls of methods that no revision has, up to the limit.
     unknown_names: u8,
-    unmatched_results: u64,
+    unmatched_results: u32,
 }
 
 /// How many unknown names of one conversation are held against the known ones: a peer may send
@@ -82,7 +82,7 @@ impl Session {
 
     /// How many results had no observed request, so that no definition could be chosen.
     pub fn unmatched_results(&self) -> u64 {
-        self.unmatched_results
+        self.unmatched_results.into()
     }
 
     /// Whether nothing more is to be expected: the client has ended its session over HTTP, and all
@@ -312,7 +312,7 @@ impl Session {
             self.memory.note_stray_handshake(context.from, envelope);
             let strayed = self.memory.lifecycle.is_from_start();
             let counts = envelope.result.is_some() && id.is_some() && !strayed;
-            self.unmatched_results += u64::from(counts);
+            self.unmatched_results = self.unmatched_results.saturating_add(counts.into());
         }
         let Some(asker) = asker else { return context };
         if asker == Side::Server && context.revision.era() == Era::Modern {

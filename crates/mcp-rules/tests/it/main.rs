@@ -10,6 +10,7 @@ mod interleaving;
 mod laws;
 mod limits;
 mod live_http;
+mod lock;
 mod modern;
 mod modules;
 mod observe;

@@ -28,7 +28,7 @@ pub(crate) use self::lock::{LOCK_FILE, LockArgs};
 pub(crate) use self::mock::MockArgs;
 pub(crate) use self::recordings::{DiffArgs, DiffFormat, RedactArgs, TailArgs, WrapArgs};
 pub(crate) use self::replay::ReplayArgs;
-pub(crate) use self::server::ServerArgs;
+pub(crate) use self::server::{ServerArgs, ServerOptions};
 pub(crate) use self::test::{TestArgs, TestServerArgs};
 use self::values::{
     fail_on, layer, max_findings, profile_name, revision, revision_choice, rule_name, rule_setting,

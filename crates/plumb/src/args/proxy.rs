@@ -4,7 +4,7 @@ use clap::Args as ClapArgs;
 use mcp_rules::redact::PointerPattern;
 
 use super::{
-    Enforced, JudgingArgs, LogFormat, LogLevel, OUTPUT, ReportFormat,
+    Enforced, JudgingArgs, LOCK_FILE, LogFormat, LogLevel, OUTPUT, ReportFormat,
     upstream::{HeaderFromEnvironment, UpstreamArg},
     values::size,
 };
@@ -119,6 +119,16 @@ pub(crate) struct ProxyArgs {
         default_missing_value = "both"
     )]
     pub(crate) enforce: Option<Enforced>,
+    /// Report what the server offers otherwise than `plumb lock` has written, and with --enforce
+    /// hold it back [default: plumb.lock]
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = LOCK_FILE
+    )]
+    pub(crate) locked: Option<PathBuf>,
     /// Write the traffic to this file, or to a new file in this directory
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) record: Option<PathBuf>,

@@ -12,6 +12,13 @@ pub(crate) struct ServerArgs {
     /// The server to start instead, with its arguments; without a shell
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
+    #[command(flatten)]
+    pub(crate) options: ServerOptions,
+}
+
+/// How a server is started or reached.
+#[derive(Debug, Default, ClapArgs)]
+pub(crate) struct ServerOptions {
     /// Set a variable in the environment of the server; may be repeated
     #[arg(long = "env", value_name = "NAME=VALUE", value_parser = variable)]
     pub(crate) environment: Vec<(OsString, OsString)>,

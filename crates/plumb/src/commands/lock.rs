@@ -7,8 +7,11 @@ use std::{
     sync::Arc,
 };
 
-use mcp_probe::{Change, Drift, LOCK_BYTES, Limits, Lock, Run, Settings};
-use mcp_rules::Engine;
+use mcp_probe::{LOCK_BYTES, Limits, LockDocument, Run, Settings};
+use mcp_rules::{
+    Engine,
+    lock::{Change, Drift, Lock},
+};
 use mcp_schema::Schemas;
 
 use super::{
@@ -48,13 +51,13 @@ pub(crate) fn lock(args: &LockArgs, color: Color) -> anyhow::Result<Outcome> {
         let found = found.map_err(|error| server::untestable(&error))?;
         let mut out = anstream::stdout().lock();
         if let Some(before) = before {
-            let drifts = before.compare(&found);
+            let drifts = found.drifts_from(&before);
             show(&mut out, &path, &drifts, palette)?;
             if !drifts.is_empty() {
                 outcome = Outcome::Findings;
             }
         } else {
-            let lock = Lock::of(&found);
+            let lock = found.lock();
             write(&path, &lock)?;
             let revisions = counted(lock.revisions().count() as u64, "revision");
             writeln!(out, "locked {revisions} in {}", shown_path(&path))?;
@@ -73,7 +76,7 @@ pub(super) fn read(path: &Path) -> Result<Lock, Failure> {
                 .because(error)
                 .hint("`plumb lock` writes one")
         })?;
-    Lock::read(&text).map_err(|error| {
+    LockDocument::read(&text).map_err(|error| {
         Failure::new(format!("the lock {} cannot be used", shown_path(path)))
             .because(error)
             .hint("if you trust the server as it is now, write it again with `plumb lock`")
@@ -95,7 +98,7 @@ fn write(path: &Path, lock: &Lock) -> Result<(), Failure> {
     }
     let is_new = !path.exists();
     let mut text = Vec::new();
-    write_json(&mut text, &lock.document(), Layout::Pretty).map_err(unwritable)?;
+    write_json(&mut text, &LockDocument::of(lock), Layout::Pretty).map_err(unwritable)?;
     text.push(b'\n');
     let mut new = Replacement::begin(path).map_err(unwritable)?;
     new.file.write_all(&text).map_err(unwritable)?;

@@ -36,8 +36,8 @@ pub(super) fn chosen(args: &ServerArgs, config: &Config) -> anyhow::Result<Vec<C
         return Ok(unnamed(Target::Command(Launch {
             program: program.clone(),
             arguments: arguments.to_vec(),
-            environment: args.environment.clone(),
-            directory: args.cwd.clone(),
+            environment: args.options.environment.clone(),
+            directory: args.options.cwd.clone(),
         })));
     }
     let servers = &config.test.servers;
@@ -54,7 +54,7 @@ pub(super) fn chosen(args: &ServerArgs, config: &Config) -> anyhow::Result<Vec<C
     };
     match &args.server {
         Some(url) if url.contains("://") => {
-            let headers = args.headers.iter().cloned().collect();
+            let headers = args.options.headers.iter().cloned().collect();
             Ok(unnamed(at(url, headers)?))
         }
         Some(name) => match servers.get(name) {
@@ -89,7 +89,7 @@ fn configured(args: &ServerArgs, server: &ServerConfig, base: &Path) -> anyhow::
         for (name, variable) in &server.header_env {
             headers.insert(name.clone(), from_environment(variable)?);
         }
-        headers.extend(args.headers.iter().cloned());
+        headers.extend(args.options.headers.iter().cloned());
         return at(&server.url, headers);
     };
     let of_file = server.environment.iter().map(|(name, value)| (name.into(), value.into()));
@@ -97,8 +97,8 @@ fn configured(args: &ServerArgs, server: &ServerConfig, base: &Path) -> anyhow::
     Ok(Target::Command(Launch {
         program: program.into(),
         arguments: arguments.iter().map(Into::into).collect(),
-        environment: of_file.chain(args.environment.iter().cloned()).collect(),
-        directory: args.cwd.clone().or(directory),
+        environment: of_file.chain(args.options.environment.iter().cloned()).collect(),
+        directory: args.options.cwd.clone().or(directory),
     }))
 }
 

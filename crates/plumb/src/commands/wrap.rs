@@ -8,10 +8,11 @@ use std::{
 use super::Outcome;
 use crate::{
     args::{Color, WrapArgs},
+    client_config::ConfigFile,
     failure::Failure,
     style::Palette,
     text::{shown_path, visible},
-    wrap::{self, ConfigFile, Direction, Done, Plan, Proxy, WrapError},
+    wrap::{self, Direction, Done, Plan, Proxy, WrapError},
 };
 
 /// Puts the proxy into a client's configuration, or takes it out again.

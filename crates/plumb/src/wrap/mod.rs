@@ -4,10 +4,7 @@
 //! undoing gives back the very bytes there were: the text itself says all that is needed for that.
 
 mod edits;
-mod file;
-mod jsonc;
 mod remote;
-mod servers;
 mod shape;
 mod stdio;
 #[cfg(test)]
@@ -15,14 +12,14 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use mcp_json::{Limits, SyntaxError, Tape};
+use mcp_json::SyntaxError;
 
-pub(crate) use self::{edits::Edits, file::ConfigFile};
-use self::{
-    servers::{Server, servers},
-    shape::{Entry, Inner},
+pub(crate) use self::edits::Edits;
+use self::shape::{Entry, Inner};
+use crate::{
+    client_config::{self, Server, servers},
+    names::UnknownName,
 };
-use crate::names::UnknownName;
 
 /// The proxy to put before servers.
 #[derive(Debug, Clone)]
@@ -73,8 +70,6 @@ pub(crate) enum WrapError {
     Broken(SyntaxError),
 }
 
-const LIMITS: Limits = Limits { max_bytes: file::MAX_BYTES, max_depth: 128 };
-
 /// What to change in `text`. Without `names` all servers are concerned; remote ones are wrapped only
 /// if they are named, since the client may sign in to them by itself.
 pub(crate) fn plan(
@@ -83,12 +78,22 @@ pub(crate) fn plan(
     direction: Direction,
     proxy: &Proxy,
 ) -> Result<Plan, WrapError> {
-    let json = jsonc::to_json(text);
-    let mut tape = Tape::new();
-    let document = tape
-        .parse(&json, LIMITS)
-        .map_err(|error| WrapError::Syntax(error, error.position(text)))?;
-    let servers = servers(document.root()).ok_or(WrapError::NoServers)?;
+    let plan = client_config::read(text, |root| {
+        let servers = servers(root).ok_or(WrapError::NoServers)?;
+        plan_all(text, &servers, names, direction, proxy)
+    })
+    .map_err(|error| WrapError::Syntax(error, error.position(text)))??;
+    client_config::read(&plan.edits.apply(text), |_| ()).map_err(WrapError::Broken)?;
+    Ok(plan)
+}
+
+fn plan_all(
+    text: &[u8],
+    servers: &[Server<'_>],
+    names: &[String],
+    direction: Direction,
+    proxy: &Proxy,
+) -> Result<Plan, WrapError> {
     let known: Vec<_> = servers.iter().map(|server| server.name()).collect();
     for name in names {
         if !known.iter().any(|known| known == name) {
@@ -104,7 +109,7 @@ pub(crate) fn plan(
         if !chosen.is_empty() && !is_named {
             continue;
         }
-        let done = match change(text, server, is_named, direction, proxy) {
+        let done = match change(text, *server, is_named, direction, proxy) {
             Ok(Some(edits)) => {
                 plan.edits.extend(edits);
                 Done::Changed
@@ -115,8 +120,6 @@ pub(crate) fn plan(
         };
         plan.servers.push((name.into_owned(), done));
     }
-    let changed = jsonc::to_json(&plan.edits.apply(text));
-    tape.parse(&changed, Limits { max_bytes: usize::MAX, ..LIMITS }).map_err(WrapError::Broken)?;
     Ok(plan)
 }
 

@@ -2,10 +2,8 @@
 
 use mcp_json::{Node, Span};
 
-use super::{
-    Proxy,
-    servers::{Member, Server},
-};
+use super::Proxy;
+use crate::client_config::{Member, Server};
 
 /// The members of an entry that matter here.
 #[derive(Debug, Clone, Copy)]

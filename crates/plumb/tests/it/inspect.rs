@@ -29,8 +29,9 @@ struct Inspecting {
 }
 
 impl Inspecting {
-    fn start(place: &Place, file: &str) -> Inspecting {
-        let mut child = place.command(&["inspect", "--no-browser", file]).spawn().unwrap();
+    fn start(place: &Place, words: &[&str]) -> Inspecting {
+        let words = [&["inspect", "--no-browser"], words].concat();
+        let mut child = place.command(&words).env("GREETED", "world").spawn().unwrap();
         let errors = BufReader::new(child.stderr.take().unwrap());
         let said = errors
             .lines()
@@ -46,6 +47,18 @@ impl Inspecting {
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         serde_json::from_str(answer.split_once("\r\n\r\n").unwrap().1).unwrap()
+    }
+
+    /// Waits until a server has been connected to, and returns what is known of it.
+    fn connected(&self) -> Value {
+        for _ in 0..2000 {
+            let state = self.get("api/speak");
+            if state["status"] == "connected" {
+                return state;
+            }
+            thread::sleep(Duration::from_millis(10));
+        }
+        panic!("not connected: {:#}", self.get("api/speak"));
     }
 
     fn problems(&self) -> Groups {
@@ -82,7 +95,7 @@ fn its_problems_are_the_findings_of_check() {
     for file in ["t.jsonl", "c.har"] {
         let expected = checked(&place, file);
         assert!(!expected.is_empty(), "{file}");
-        let inspecting = Inspecting::start(&place, file);
+        let inspecting = Inspecting::start(&place, &[file]);
         let all: u64 = expected.values().sum();
         // The file is read while the page is served.
         let mut found = inspecting.problems();
@@ -95,4 +108,52 @@ fn its_problems_are_the_findings_of_check() {
         }
         assert_eq!(found, expected, "{file}");
     }
+}
+
+/// Tells its name and where it was started.
+const SCRIPT: &str = r#"read line; printf '{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"%s","version":"%s"}}}\n' "$WHO" "$(basename "$PWD")"; exec cat >/dev/null"#;
+
+#[test]
+fn the_servers_of_a_client_can_be_chosen_from() {
+    let server = |who: &str| serde_json::json!({ "command": "sh", "args": ["-c", SCRIPT], "env": { "WHO": who }, "cwd": "sub" });
+    let old = serde_json::json!({ "type": "sse", "url": "http://127.0.0.1:9/sse" });
+    let servers = serde_json::json!({ "mcpServers": { "old": old, "a": server("first"), "b": server("hello ${GREETED}") } });
+    let place = Place::new().file("sub/empty", "").file("c.json", &format!("// mine\n{servers}"));
+    let first = Inspecting::start(&place, &["c.json"]);
+    let state = first.connected();
+    assert_eq!((&state["server"], &state["servers"][1]["name"]), (&"a".into(), &"b".into()));
+    assert_eq!(state["servers"].as_array().unwrap().len(), 2, "{state:#}");
+    let party = &first.get("api/session")["server"]["info"];
+    assert_eq!((&party["name"], &party["version"]), (&"first".into(), &"sub".into()), "{party}");
+    let other = Inspecting::start(&place, &["c.json", "--server", "b", "--cwd", "."]);
+    assert_eq!(other.connected()["server"], "b");
+    let party = &other.get("api/session")["server"]["info"];
+    assert_eq!(party["name"], "hello world", "{party}");
+    assert_ne!(party["version"], "sub", "{party}");
+    let unknown = place.run(&["inspect", "--no-browser", "c.json", "--server", "c"]);
+    assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
+    assert!(
+        unknown.stderr.contains("`old` is left out: it uses the HTTP+SSE"),
+        "{}",
+        unknown.stderr
+    );
+    assert!(unknown.stderr.contains("no server `c`"), "{}", unknown.stderr);
+}
+
+#[test]
+fn a_server_is_started_in_the_environment_that_was_asked_for() {
+    let place = Place::new().file("sub/empty", "");
+    let words = ["--env", "WHO=me", "--cwd", "sub", "--", "sh", "-c", SCRIPT];
+    let inspecting = Inspecting::start(&place, &words);
+    inspecting.connected();
+    let party = &inspecting.get("api/session")["server"]["info"];
+    assert_eq!((&party["name"], &party["version"]), (&"me".into(), &"sub".into()), "{party}");
+}
+
+#[test]
+fn a_choice_of_servers_needs_a_configuration() {
+    let place = Place::new().file("t.jsonl", TRACE);
+    let run = place.run(&["inspect", "--no-browser", "t.jsonl", "--server", "a"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("no client's configuration"), "{}", run.stderr);
 }

@@ -1,5 +1,10 @@
 //! `plumb lock` and `plumb test --locked`: what a server offers is pinned.
 
+use std::{
+    io::{BufRead as _, BufReader, Write as _},
+    process::Stdio,
+};
+
 use super::{Place, Run};
 
 /// A server of 2025-11-25 with one tool, whose description is in the environment.
@@ -75,4 +80,83 @@ fn what_is_no_lock_is_not_used_and_not_overwritten() {
     assert_eq!(read(&place, "other.json"), "{}");
     place.run(&["lock", "--", "no-such-program-anywhere"]).exits(2).complains("cannot be reached");
     place.run(&["lock"]).exits(2).complains("no server is named");
+}
+
+/// What a client gets through a proxy from the server with these words, and what is reported.
+fn proxied(place: &Place, args: &[&str], words: &str) -> (String, String) {
+    const OPENING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"c","version":"1"}}}"#;
+    const LIST: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}
+{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#;
+    let words = format!("WORDS={words}");
+    let server = ["--", "env", &words, "sh", "-c", ECHO];
+    let args = [&["proxy", "--format", "json"], args, &server].concat();
+    let mut child = place.command(&args).stdin(Stdio::piped()).spawn().unwrap();
+    let mut stdin = child.stdin.take().unwrap();
+    let mut stdout = BufReader::new(child.stdout.take().unwrap());
+    let mut answers = String::new();
+    for asked in [OPENING, LIST] {
+        writeln!(stdin, "{asked}").unwrap();
+        stdout.read_line(&mut answers).unwrap();
+    }
+    drop(stdin);
+    let output = child.wait_with_output().unwrap();
+    let findings = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{findings}");
+    (answers, findings)
+}
+
+#[test]
+fn a_proxy_reports_what_is_not_as_locked_and_holds_it_back_if_asked_to() {
+    let place = Place::new().file("strict.toml", "proxy.bad_tools = 'reject'");
+    run(&place, &["lock"], "Returns the text.").exits(0);
+    let (untouched, findings) = proxied(&place, &[], "Changed.");
+    assert_eq!(findings, "", "nothing is compared without being asked for");
+    let (observed, findings) = proxied(&place, &["--locked"], "Changed.");
+    assert_eq!(observed, untouched, "observing alters nothing");
+    let finding: serde_json::Value = serde_json::from_str(findings.trim()).unwrap();
+    assert_eq!(finding["rule"], "lock-drift");
+    assert_eq!(finding["pointer"], "/result/tools/0/description");
+    let message = finding["message"].as_str().unwrap();
+    assert!(message.contains("was \"Returns the text.\", is \"Changed.\""), "{message}");
+    // The list passes without the tool, or not at all.
+    let (enforced, findings) = proxied(&place, &["--locked=plumb.lock", "--enforce"], "Changed.");
+    assert!(findings.contains("lock-drift") && !enforced.contains("Changed."), "{enforced}");
+    assert!(enforced.contains("\"tools\":[]"), "{enforced}");
+    let strict = ["--locked", "--enforce", "--config", "strict.toml"];
+    let (rejected, _) = proxied(&place, &strict, "Changed.");
+    assert!(rejected.contains("-32603") && rejected.contains("lock-drift"), "{rejected}");
+}
+
+#[test]
+fn a_proxy_is_silent_about_what_is_as_locked() {
+    let place = Place::new();
+    run(&place, &["lock"], "Returns the text.").exits(0);
+    for args in [&["--locked"][..], &["--locked", "--enforce"]] {
+        let (answers, findings) = proxied(&place, args, "Returns the text.");
+        assert!(answers.contains("Returns the text."), "{answers}");
+        assert_eq!(findings, "");
+    }
+}
+
+#[test]
+fn a_proxy_does_not_begin_without_the_lock_that_it_is_given() {
+    let place = Place::new();
+    let args = ["proxy", "--locked", "--", "cat"];
+    place.run(&args).exits(2).complains("could not read the lock plumb.lock");
+    let place = place.file("plumb.lock", "{}");
+    place.run(&args).exits(2).complains("cannot be used");
+    let profiled = ["proxy", "--locked", "--profile", "schema", "--", "cat"];
+    place.run(&profiled).exits(2).complains("nothing is compared with a lock");
+    let several = [
+        "proxy",
+        "--listen",
+        "127.0.0.1:0",
+        "--locked=a.lock",
+        "--upstream",
+        "/a=http://127.0.0.1:9/mcp",
+        "--upstream",
+        "/b=http://127.0.0.1:9/mcp",
+    ];
+    run(&place, &["lock", "--output", "a.lock"], "x").exits(0);
+    place.run(&several).exits(2).complains("a lock is of one server");
 }

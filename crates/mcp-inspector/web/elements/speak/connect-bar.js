@@ -28,7 +28,10 @@ export class ConnectBarElement extends HTMLElement {
     this.#serverBox = label('Server', this.#server);
     this.append(make('div', { class: 'connect-line' }, this.#serverBox, this.#status, this.#facts, make('span', { class: 'spring' }), this.#demo,
       label('Revision', this.#revision), this.#connect, this.#disconnect), this.#reason);
-    this.#server.addEventListener('change', () => { this.#chosen = this.#server.value; });
+    this.#server.addEventListener('change', () => {
+      this.#chosen = this.#server.value;
+      this.#render();
+    });
   }
 
   /** @param {Speak} model */
@@ -58,8 +61,9 @@ export class ConnectBarElement extends HTMLElement {
     fill(this.#revision, [['', 'negotiated'], ['best', 'newest'], ...state.revisions.map(revision => /** @type {[string, string]} */ ([revision, revision]))], this.#revision.value);
     if (this.#serverBox) this.#serverBox.hidden = state.servers.length < 2;
     const isOpen = state.status === 'connected' || state.status === 'connecting';
-    this.#connect.textContent = isOpen || state.status === 'ended' ? 'Reconnect' : 'Connect';
-    this.#connect.classList.toggle('main', !isOpen);
+    const isAgain = state.status !== 'idle' && this.#server.value === state.server;
+    this.#connect.textContent = isAgain ? 'Reconnect' : 'Connect';
+    this.#connect.classList.toggle('main', !isOpen || !isAgain);
     this.#disconnect.hidden = !isOpen;
     this.#status.dataset.state = { idle: 'paused', connecting: 'paused', connected: 'live', ended: 'lost' }[state.status];
     const words = state.status === 'connected' && state.revision ? `connected at ${state.revision}` : WORDS[state.status];

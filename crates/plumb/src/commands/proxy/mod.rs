@@ -77,6 +77,10 @@ fn run(
     let (rulebook, _) = Rulebook::read(args, control.notes(), None)?;
     let Rulebook { engine, policy, fixed, config } = rulebook;
     let servers = servers::chosen(args, &config)?;
+    if servers.len() > 1 && args.locked.is_some() {
+        let failure = Failure::new("a lock is of one server, and there are several");
+        return Err(failure.hint("leave out `--locked`, or start a proxy for each").into());
+    }
     let names: Vec<Arc<str>> = servers.iter().filter_map(Server::name).collect();
     let report = Report::new(palette, verbosity, style_of(args));
     let sharing = Sharing::of(args, &servers)?;

@@ -2,10 +2,16 @@ use std::sync::Arc;
 
 use mcp_core::{Revision, Side};
 use mcp_proxy::Policy;
-use mcp_rules::{Engine, Limits};
+use mcp_rules::{Engine, Limits, Settings, behaviour, lock::Lock};
 
 use super::policy::policy;
-use crate::{args::ProxyArgs, commands::notes::Notes, config::Config, plan::JudgingPlan};
+use crate::{
+    args::ProxyArgs,
+    commands::{lock, notes::Notes},
+    config::Config,
+    failure::Failure,
+    plan::JudgingPlan,
+};
 
 /// What a proxy goes by, as the command line, plumb.toml and schemas say.
 pub(super) struct Rulebook {
@@ -51,9 +57,25 @@ impl Rulebook {
                 policy = policy.enforcing(side, fixed.enforced[side as usize]);
             }
         }
-        let engine = Arc::new(Engine::new(schemas, plan.settings));
+        let lock = locked(args, &plan.settings)?;
+        let engine = Engine::new(schemas, plan.settings);
+        let engine = Arc::new(match lock {
+            Some(lock) => engine.with_lock(Arc::new(lock)),
+            None => engine,
+        });
         Ok((Rulebook { engine, policy, fixed: now, config }, left))
     }
+}
+
+/// The lock that the server is held to.
+fn locked(args: &ProxyArgs, settings: &Settings) -> anyhow::Result<Option<Lock>> {
+    let Some(path) = &args.locked else { return Ok(None) };
+    if !settings.looks_at(&behaviour::LOCK_DRIFT) {
+        return Err(Failure::new("with this profile nothing is compared with a lock")
+            .hint("leave out `--locked`, or choose a profile that judges conversations")
+            .into());
+    }
+    Ok(Some(lock::read(path)?))
 }
 
 impl Fixed {

@@ -35,13 +35,13 @@ impl Repeat {
         options.extend(args.stdio.then(|| "--stdio".to_owned()));
         let mut option =
             |name: &str, value: &str| options.push(format!("{name} {}", quoted(value)));
-        for (name, value) in &args.server.environment {
+        for (name, value) in &args.server.options.environment {
             option("--env", &assignment(name, value));
         }
-        for (name, _) in &args.server.headers {
+        for (name, _) in &args.server.options.headers {
             option("--header", &format!("{name}: …"));
         }
-        if let Some(cwd) = &args.server.cwd {
+        if let Some(cwd) = &args.server.options.cwd {
             option("--cwd", &cwd.to_string_lossy());
         }
         args.tools.iter().for_each(|tool| option("--tool", tool));

@@ -9,20 +9,20 @@ const PLACES: [&str; 4] = ["/mcpServers", "/servers", "/mcp/servers", "/context_
 
 /// One server of a configuration.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Server<'a> {
+pub(crate) struct Server<'a> {
     name: Node<'a>,
     entry: Node<'a>,
 }
 
 /// A member of an entry.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Member<'a> {
-    pub(super) key: Span,
-    pub(super) value: Node<'a>,
+pub(crate) struct Member<'a> {
+    pub(crate) key: Span,
+    pub(crate) value: Node<'a>,
 }
 
 /// The servers in order, or `None` if that is no client's configuration.
-pub(super) fn servers(root: Node<'_>) -> Option<Vec<Server<'_>>> {
+pub(crate) fn servers(root: Node<'_>) -> Option<Vec<Server<'_>>> {
     let groups: Vec<Node<'_>> = PLACES
         .into_iter()
         .filter_map(|place| root.pointer(place))
@@ -36,16 +36,16 @@ pub(super) fn servers(root: Node<'_>) -> Option<Vec<Server<'_>>> {
 }
 
 impl<'a> Server<'a> {
-    pub(super) fn name(self) -> Cow<'a, str> {
+    pub(crate) fn name(self) -> Cow<'a, str> {
         self.name.as_str().unwrap_or_default()
     }
 
-    pub(super) fn is_object(self) -> bool {
+    pub(crate) fn is_object(self) -> bool {
         self.entry.is_object()
     }
 
     /// The member with that name; `Err` with the name if there are two.
-    pub(super) fn member(self, name: &'static str) -> Result<Option<Member<'a>>, &'static str> {
+    pub(crate) fn member(self, name: &'static str) -> Result<Option<Member<'a>>, &'static str> {
         let mut found = None;
         for (key, value) in self.entry.members() {
             if key.str_eq(name) && found.replace(Member { key: key.span(), value }).is_some() {
@@ -56,7 +56,7 @@ impl<'a> Server<'a> {
     }
 
     /// The names of all members.
-    pub(super) fn member_names(self) -> impl Iterator<Item = Cow<'a, str>> {
+    pub(crate) fn member_names(self) -> impl Iterator<Item = Cow<'a, str>> {
         self.entry.members().filter_map(|(key, _)| key.as_str())
     }
 }

@@ -3,28 +3,15 @@
 use std::fmt;
 
 use mcp_core::Revision;
-use mcp_rules::{RuleMeta, behaviour};
 use serde_json::{Value, json};
 
-use crate::Offer;
+use super::Part;
+use crate::{RuleMeta, behaviour};
 
 /// Characters of what both texts have in common, left of and right of where they differ.
 const AROUND: usize = 24;
 /// Characters of a text that are shown.
 const SHOWN: usize = 320;
-
-/// A part of what a server offers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-#[expect(clippy::exhaustive_enums, reason = "the format of the lock names them")]
-#[expect(missing_docs, reason = "the names say it")]
-pub enum Part {
-    Capabilities,
-    Instructions,
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
 
 /// Something that is not as it was locked.
 #[derive(Debug, Clone, PartialEq)]
@@ -59,109 +46,27 @@ pub enum Change {
     },
 }
 
-impl Part {
-    /// All, in the order of the lock.
-    pub const ALL: [Part; 6] = [
-        Part::Capabilities,
-        Part::Instructions,
-        Part::Tools,
-        Part::Prompts,
-        Part::Resources,
-        Part::Templates,
-    ];
-
-    /// Its name in a lock.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Part::Capabilities => "capabilities",
-            Part::Instructions => "instructions",
-            Part::Tools => "tools",
-            Part::Prompts => "prompts",
-            Part::Resources => "resources",
-            Part::Templates => "resourceTemplates",
-        }
-    }
-
-    /// The method that lists it, if it is a list.
-    pub const fn method(self) -> Option<&'static str> {
-        match self {
-            Part::Capabilities | Part::Instructions => None,
-            Part::Tools => Some("tools/list"),
-            Part::Prompts => Some("prompts/list"),
-            Part::Resources => Some("resources/list"),
-            Part::Templates => Some("resources/templates/list"),
-        }
-    }
-
-    /// The member by which an entry of a list is known.
-    pub(crate) const fn key(self) -> &'static str {
-        match self {
-            Part::Resources => "uri",
-            Part::Templates => "uriTemplate",
-            _ => "name",
-        }
-    }
-
-    /// The part of an offer, as a lock has it.
-    pub(super) fn of(self, offer: &Offer) -> Value {
-        match self {
-            Part::Capabilities => offer.capabilities.clone(),
-            Part::Instructions => json!(offer.instructions),
-            Part::Tools => self.list(&offer.tools),
-            Part::Prompts => self.list(&offer.prompts),
-            Part::Resources => self.list(&offer.resources),
-            Part::Templates => self.list(&offer.templates),
-        }
-    }
-
-    /// Entries as a lock has them: sorted, and without what follows the data behind a resource.
-    pub(super) fn list(self, entries: &[Value]) -> Value {
-        let mut entries = entries.to_vec();
-        if self == Part::Resources {
-            entries.iter_mut().for_each(forget_data);
-        }
-        entries.sort_by_cached_key(|entry| (self.name_of(entry), entry.to_string()));
-        Value::Array(entries)
-    }
-
-    /// What an entry of a list is known by.
-    pub(super) fn name_of(self, entry: &Value) -> String {
-        match &entry[self.key()] {
-            Value::String(name) => name.clone(),
-            other => other.to_string(),
-        }
-    }
-
-    const fn noun(self) -> &'static str {
-        match self {
-            Part::Capabilities => "capabilities",
-            Part::Instructions => "instructions",
-            Part::Tools => "tool",
-            Part::Prompts => "prompt",
-            Part::Resources => "resource",
-            Part::Templates => "resource template",
-        }
-    }
-}
-
-/// How much there is behind a resource, and since when, is no promise.
-fn forget_data(resource: &mut Value) {
-    let Some(members) = resource.as_object_mut() else { return };
-    members.remove("size");
-    if let Some(annotations) = members.get_mut("annotations").and_then(Value::as_object_mut) {
-        annotations.remove("lastModified");
-        if annotations.is_empty() {
-            members.remove("annotations");
-        }
-    }
-}
-
 impl Drift {
+    /// What to do about it.
+    pub const HELP: &str = "if this is wanted, write the lock again with `plumb lock`";
+
     /// The rule that it breaks.
     pub fn rule(&self) -> &'static RuleMeta {
         match self.part {
             Some(Part::Resources) => &behaviour::LOCK_RESOURCE_DRIFT,
             _ => &behaviour::LOCK_DRIFT,
+        }
+    }
+
+    /// Where it shows in the part or the entry that it is about, as a JSON pointer: what is gone is
+    /// missing from what is around it.
+    pub fn shows_at(&self) -> &str {
+        match &self.change {
+            Change::Changed { pointer, now: Some(_), .. } => pointer,
+            Change::Changed { pointer, now: None, .. } => {
+                pointer.rsplit_once('/').map_or("", |(around, _)| around)
+            }
+            Change::Added | Change::Removed => "",
         }
     }
 

@@ -1,16 +1,18 @@
+mod subject;
+
 use std::{
-    ffi::OsString,
     fs::{self, File},
     io::Cursor,
-    path::{Path, PathBuf},
+    path::Path,
     sync::Arc,
     thread,
 };
 
-use mcp_inspector::{Log, LogLimits, Speaker, Target};
+use mcp_inspector::{Log, LogLimits, Speaker};
 use mcp_recording::{LineStream, Tail, har};
 use mcp_rules::{Engine, Origin};
 
+use self::subject::Subject;
 use super::{
     Outcome,
     following::{broken, follow_forever},
@@ -28,20 +30,19 @@ use crate::{
 };
 
 /// Shows a conversation in a browser.
-pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome> {
-    let InspectArgs { target, command, listen, insecure, no_browser, from, judging } = args;
-    let config = Config::chosen(&judging)?;
-    let plan = JudgingPlan::new(&judging, &config)?;
+pub(crate) fn inspect(args: &InspectArgs, color: Color) -> anyhow::Result<Outcome> {
+    let InspectArgs { listen, judging, insecure, no_browser, from, .. } = args;
+    let config = Config::chosen(judging)?;
+    let plan = JudgingPlan::new(judging, &config)?;
     let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
     let engine = Arc::new(Engine::new(schemas, plan.settings));
-    let trace = match What::of(target, command)? {
-        What::Server(server) => {
+    let trace = match Subject::of(args, &notes)? {
+        Subject::Servers { name, targets } => {
             let log = Log::new(LogLimits::default());
-            let page = Page::bind(&listen, insecure)?;
-            let name = server.shown.clone();
-            let speaker = Speaker::new(log.clone(), Arc::clone(&engine), vec![server])
+            let page = Page::bind(listen, *insecure)?;
+            let speaker = Speaker::new(log.clone(), Arc::clone(&engine), targets)
                 .with_revision(plan.forced_revision);
             page.announce(!no_browser)?;
             return page
@@ -49,14 +50,14 @@ pub(crate) fn inspect(args: InspectArgs, color: Color) -> anyhow::Result<Outcome
                 .map(|()| Outcome::Clean)
                 .map_err(|reason| Failure::new(reason).hint("name a program after `--`").into());
         }
-        What::Recording(trace) => trace,
+        Subject::Recording(trace) => trace,
     };
     let mut origin = Origin::default();
     origin.revision = plan.forced_revision;
-    origin.from = from;
+    origin.from = *from;
     origin.from_start = config.from_start.unwrap_or(false);
     let log = Log::new(LogLimits::default());
-    let page = Page::bind(&listen, insecure)?;
+    let page = Page::bind(listen, *insecure)?;
     page.announce(!no_browser)?;
     let (served, target) = (log.clone(), shown_path(&trace));
     let judging = Arc::clone(&engine);
@@ -97,34 +98,4 @@ fn show_capture(path: &Path, max_bytes: usize, mut tail: Tail<'_, Log>) -> anyho
     tail.show_all(&mut lines).map_err(|error| broken(error, &name))?;
     tail.finish(&mut lines)?;
     Ok(())
-}
-
-/// What to look at.
-enum What {
-    Recording(PathBuf),
-    Server(Target),
-}
-
-impl What {
-    fn of(target: Option<OsString>, command: Vec<OsString>) -> anyhow::Result<What> {
-        let mut words = command.into_iter();
-        if let Some(program) = words.next() {
-            return Ok(What::Server(Target::command(program, words.collect())));
-        }
-        let Some(target) = target else { return Ok(What::Server(Target::demo())) };
-        let url = target.to_str().filter(|text| is_url(text));
-        let Some(url) = url else { return Ok(What::Recording(target.into())) };
-        let target = Target::url(url).map_err(|error| {
-            Failure::new("the server cannot be used")
-                .because(error)
-                .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
-        })?;
-        Ok(What::Server(target))
-    }
-}
-
-/// Whether it is meant as a URL and not as the name of a file.
-fn is_url(text: &str) -> bool {
-    let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    scheme.is_some_and(|scheme| ["http", "https", "ws", "wss"].contains(&&*scheme))
 }

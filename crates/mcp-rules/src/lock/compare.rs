@@ -5,42 +5,30 @@ use std::collections::BTreeMap;
 use mcp_core::Revision;
 use serde_json::Value;
 
-use super::{Change, Drift, Lock, LockedOffer, Part};
-use crate::Found;
-
-impl Lock {
-    /// Everything that is not as it was locked, at the revisions that were tried.
-    pub fn compare(&self, found: &Found) -> Vec<Drift> {
-        let mut drifts = Vec::new();
-        let whole = |revision, change| Drift { revision, part: None, name: None, change };
-        for revision in found.refused.keys().filter(|revision| self.at(**revision).is_some()) {
-            drifts.push(whole(*revision, Change::Removed));
-        }
-        for (revision, offer) in &found.offers {
-            match self.at(*revision) {
-                Some(locked) => drifts.extend(locked.compare(*revision, &offer.into())),
-                None => drifts.push(whole(*revision, Change::Added)),
-            }
-        }
-        drifts
-    }
-}
+use super::{Change, Drift, LockedOffer, Part};
 
 impl LockedOffer {
     /// What differs at one revision.
-    pub(super) fn compare(&self, revision: Revision, now: &LockedOffer) -> Vec<Drift> {
+    pub fn compare(&self, revision: Revision, now: &LockedOffer) -> Vec<Drift> {
         let mut drifts = Vec::new();
         for part in Part::ALL {
-            if part.method().is_some() {
-                drifts.extend(self.compare_list(revision, part, now.entries(part), true));
-                continue;
-            }
-            let mut changes = Vec::new();
-            differences(self.part(part), now.part(part), String::new(), &mut changes);
-            let drift = |change| Drift { revision, part: Some(part), name: None, change };
-            drifts.extend(changes.into_iter().map(drift));
+            drifts.extend(match now.part(part) {
+                Value::Array(entries) if part.method().is_some() => {
+                    self.compare_list(revision, part, entries.clone(), true)
+                }
+                _ if part.method().is_some() => self.compare_list(revision, part, Vec::new(), true),
+                now => self.compare_part(revision, part, now),
+            });
         }
         drifts
+    }
+
+    /// What differs in a part that is no list.
+    pub fn compare_part(&self, revision: Revision, part: Part, now: &Value) -> Vec<Drift> {
+        let mut changes = Vec::new();
+        differences(self.part(part), now, String::new(), &mut changes);
+        let drift = |change| Drift { revision, part: Some(part), name: None, change };
+        changes.into_iter().map(drift).collect()
     }
 
     /// What differs in a list, or in a page of it: then nothing can be known to be gone.
@@ -48,7 +36,7 @@ impl LockedOffer {
         &self,
         revision: Revision,
         part: Part,
-        entries: &[Value],
+        entries: Vec<Value>,
         is_whole: bool,
     ) -> Vec<Drift> {
         let listed = part.list(entries);
@@ -65,7 +53,7 @@ impl LockedOffer {
                 let name = Some(name.clone());
                 Drift { revision, part: Some(part), name, change }
             };
-            // Names that occur twice are compared in the order of their texts.
+            let (before, now) = without_equals(before, now);
             for index in 0..before.len().max(now.len()) {
                 match (before.get(index), now.get(index)) {
                     (Some(before), Some(now)) => {
@@ -81,6 +69,24 @@ impl LockedOffer {
         }
         drifts
     }
+}
+
+/// Entries of one name, without those that are on both sides. The others are compared in the order
+/// of their texts.
+fn without_equals<'v>(
+    before: Vec<&'v Value>,
+    now: Vec<&'v Value>,
+) -> (Vec<&'v Value>, Vec<&'v Value>) {
+    if before.len() <= 1 && now.len() <= 1 {
+        return (before, now);
+    }
+    let mut known: BTreeMap<String, Vec<&Value>> = BTreeMap::new();
+    for entry in before {
+        known.entry(entry.to_string()).or_default().push(entry);
+    }
+    let is_new = |entry: &&Value| known.get_mut(&entry.to_string()).and_then(Vec::pop).is_none();
+    let now = now.into_iter().filter(is_new).collect();
+    (known.into_values().flatten().collect(), now)
 }
 
 /// The smallest places at which two values differ. Values come from texts of limited depth.
