@@ -8,7 +8,7 @@ use std::{
 
 use http::{Request, Response, header::AUTHORIZATION};
 use hyper::body::Incoming;
-use mcp_core::BoxFuture;
+use mcp_core::{BoxFuture, MemoryBudget};
 use mcp_transport::{Allowed, http::server::HttpService};
 use tower_service::Service;
 
@@ -22,6 +22,7 @@ use crate::{
         Answer, Forwarding, Gateway, GatewaySettings, ProxyBody, Replica, Upstream, boxed,
         has_token,
     },
+    metrics::OpenSessions,
     shutdown::Drain,
     ws::{self, SocketSettings, Sockets, Tunnels},
 };
@@ -43,6 +44,10 @@ pub struct EntranceSettings {
     pub shows_server: bool,
     /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
+    /// What may be held of messages at once, in bytes: those that are not complete yet, wait for a
+    /// client that does not read or, if they are held back, have not been sent. Beyond it, messages
+    /// pass unjudged or get an error. Clones share it. Default: 256 MiB.
+    pub room: MemoryBudget,
     /// How long an HTTP server may take to begin its answer. Default: 10 min.
     pub answer_timeout: Duration,
     /// How many servers may be started, or connections opened to one. Default: 100.
@@ -51,6 +56,8 @@ pub struct EntranceSettings {
     pub exit_wait: Duration,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
+    /// Where sessions that are bridged, and WebSocket connections, are counted.
+    pub sessions: OpenSessions,
     /// Whether to log what a server that was started writes to its standard error, instead of
     /// passing it. Default: no.
     pub log_stderr: bool,
@@ -67,10 +74,12 @@ impl Default for EntranceSettings {
             secure: false,
             shows_server: false,
             max_message: 16 << 20,
+            room: MemoryBudget::new(256 << 20),
             answer_timeout: Duration::from_secs(600),
             max_children: 100,
             exit_wait: Duration::from_secs(5),
             name: None,
+            sessions: OpenSessions::default(),
             log_stderr: false,
             drain: Drain::default(),
         }
@@ -124,7 +133,8 @@ impl Entrance {
         let upstream = Upstream::new(url, access)?;
         Ok(match UrlKind::of(url)? {
             UrlKind::Http => {
-                let remote = Remote::new(url, settings.max_message, access)?;
+                let (limit, timeout) = (settings.max_message, settings.answer_timeout);
+                let remote = Remote::answering(url, limit, timeout, access)?;
                 let http = Gateway::new(upstream, tap.clone(), settings.gateway());
                 Entrance {
                     token,
@@ -255,6 +265,7 @@ impl EntranceSettings {
             shows_server: self.shows_server,
             answer_timeout: self.answer_timeout,
             max_body: self.max_message,
+            room: self.room.clone(),
             name: self.name.clone(),
             drain: self.drain.clone(),
             ..GatewaySettings::default()
@@ -266,9 +277,11 @@ impl EntranceSettings {
             hosts: self.hosts.clone(),
             origins: self.origins.clone(),
             max_message: self.max_message,
+            room: self.room.clone(),
             max_children: self.max_children,
             exit_wait: self.exit_wait,
             name: self.name.clone(),
+            sessions: self.sessions.clone(),
             log_stderr: self.log_stderr,
             drain: self.drain.clone(),
             ..ChildrenSettings::default()
@@ -285,7 +298,9 @@ impl EntranceSettings {
             hosts: self.hosts.clone(),
             origins: self.origins.clone(),
             max_message: self.max_message,
+            room: self.room.clone(),
             name,
+            sessions: self.sessions.clone(),
             drain: self.drain.clone(),
             ..settings
         }

@@ -12,6 +12,7 @@ pub mod children;
 mod dial;
 pub(crate) mod glance;
 pub(crate) mod lane;
+pub(crate) mod outbox;
 mod overlong;
 pub mod remote;
 pub(crate) mod text;

@@ -12,6 +12,21 @@ pub(super) struct Waiting {
     /// Several if an id is used twice, which is the client's mistake; the first gets the answer.
     by_id: HashMap<JsonRpcId, VecDeque<Ticket>>,
     by_token: HashMap<JsonRpcId, Ticket>,
+    /// What ids and tokens take.
+    bytes: usize,
+}
+
+/// How much the ids and progress tokens of waiting requests may take, in bytes, if it is not a
+/// single one.
+pub(super) const MAX_WAITING_BYTES: usize = 16 << 20;
+
+/// Why a request may not wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum Full {
+    #[error("more than {0} requests are waiting")]
+    Requests(usize),
+    #[error("the ids of waiting requests take more than {MAX_WAITING_BYTES} bytes")]
+    Ids,
 }
 
 /// The requests in one exchange: one, or those of a batch.
@@ -20,6 +35,8 @@ pub(super) struct Exchange {
     /// How often each is still to be answered.
     ids: HashMap<JsonRpcId, usize>,
     tokens: Vec<JsonRpcId>,
+    /// What ids and tokens take.
+    bytes: usize,
     /// The id of its `initialize`.
     opening: Option<JsonRpcId>,
     /// Whether it uses a revision without sessions.
@@ -48,10 +65,22 @@ impl Waiting {
         self.exchanges.len()
     }
 
+    /// Whether there is room for the last request, if `most` may wait.
+    pub(super) fn room_in(&self, most: usize) -> Result<(), Full> {
+        if self.len() > most {
+            return Err(Full::Requests(most));
+        }
+        if self.bytes > MAX_WAITING_BYTES && self.len() > 1 {
+            return Err(Full::Ids);
+        }
+        Ok(())
+    }
+
     pub(super) fn begin(&mut self, ticket: Ticket, asked: &Glance, is_modern: bool) {
         let mut exchange = Exchange { is_modern, ..Exchange::default() };
         for request in asked.requests() {
             if let Some(token) = &request.token {
+                exchange.bytes += size(&token.id);
                 exchange.tokens.push(token.id.clone());
                 self.by_token.insert(token.id.clone(), ticket);
             }
@@ -59,9 +88,11 @@ impl Waiting {
             if request.is(MessageKind::Request, "initialize") {
                 exchange.opening = Some(id.id.clone());
             }
+            exchange.bytes += size(&id.id);
             *exchange.ids.entry(id.id.clone()).or_default() += 1;
             self.by_id.entry(id.id.clone()).or_default().push_back(ticket);
         }
+        self.bytes += exchange.bytes;
         self.exchanges.insert(ticket, exchange);
     }
 
@@ -116,6 +147,7 @@ impl Waiting {
     /// Ends an exchange, and gives back what is not answered in it.
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<Exchange> {
         let exchange = self.exchanges.remove(&ticket)?;
+        self.bytes = self.bytes.saturating_sub(exchange.bytes);
         for id in exchange.ids() {
             self.forget_id(id, ticket);
         }
@@ -145,6 +177,14 @@ impl Waiting {
     }
 }
 
+/// What an id takes, which is kept twice.
+fn size(id: &JsonRpcId) -> usize {
+    match id {
+        JsonRpcId::Null | JsonRpcId::Integer(_) => 0,
+        JsonRpcId::Number(text) | JsonRpcId::String(text) => 2 * text.len(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use mcp_json::Limits;
@@ -171,6 +211,27 @@ mod tests {
         assert_eq!(last, Answered { ticket: Ticket(0), is_last: true, opens: true });
         assert_eq!(waiting.len(), 0);
         assert!(waiting.by_id.is_empty() && waiting.by_token.is_empty());
+    }
+
+    #[test]
+    fn ids_have_room_up_to_a_limit_and_one_alone_beyond_it() {
+        let ask = |id: usize, length: usize| {
+            format!(r#"{{"id":"{id}{}","method":"a"}}"#, "x".repeat(length - 1))
+        };
+        let half = MAX_WAITING_BYTES / 4;
+        let mut waiting = waiting_for(&[&ask(1, half), &ask(2, half)]);
+        assert_eq!(waiting.room_in(2), Ok(()), "at the limit");
+        assert_eq!(waiting.room_in(1), Err(Full::Requests(1)));
+        let more = Glance::at(ask(3, 1).as_bytes(), Limits::default()).unwrap();
+        waiting.begin(Ticket(7), &more, false);
+        assert_eq!(waiting.room_in(3), Err(Full::Ids));
+        waiting.end(Ticket(0));
+        assert_eq!(waiting.room_in(3), Ok(()));
+        waiting.end(Ticket(1));
+        waiting.end(Ticket(7));
+        assert_eq!(waiting.bytes, 0);
+        let large = waiting_for(&[&ask(1, 3 * half)]);
+        assert_eq!(large.room_in(1), Ok(()), "it is alone");
     }
 
     #[test]

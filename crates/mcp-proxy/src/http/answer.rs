@@ -12,7 +12,7 @@ use mcp_transport::Foreign;
 
 use super::{
     body::{ProxyBody, full},
-    upstream::Failure,
+    upstream::{CROWDED_OUT, Failure},
 };
 
 /// A response that can be shown to the tap before it is sent.
@@ -66,6 +66,14 @@ impl Answer {
         Answer::error(status, ErrorCode::InternalError, "too many connections are open; try again")
     }
 
+    /// There is no room for the message at the moment.
+    pub(super) fn crowded_out() -> Answer {
+        let status = StatusCode::SERVICE_UNAVAILABLE;
+        let mut answer = Answer::error(status, ErrorCode::InternalError, CROWDED_OUT);
+        answer.headers.insert(RETRY_AFTER, HeaderValue::from_static("1"));
+        answer
+    }
+
     /// Tells a client why its request was not passed on.
     pub(crate) fn refused(
         request: &HeaderMap,
@@ -98,7 +106,7 @@ impl Answer {
             Failure::Unreachable(_) | Failure::Broken(_) | Failure::Unjudged(_) => {
                 StatusCode::BAD_GATEWAY
             }
-            Failure::Stopped => StatusCode::SERVICE_UNAVAILABLE,
+            Failure::Stopped | Failure::CrowdedOut => StatusCode::SERVICE_UNAVAILABLE,
         };
         let error = JsonRpcError::new(ErrorCode::InternalError.code(), failure.to_string());
         Answer::json(status, error_for(text, &error))

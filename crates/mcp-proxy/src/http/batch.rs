@@ -9,9 +9,9 @@ use mcp_jsonrpc::ErrorCode;
 
 use super::{
     answer::Answer,
-    body::{ProxyBody, after, full, read_whole},
+    body::{ProxyBody, Unread, after, read_whole},
     events::event_with,
-    exchange::Exchange,
+    exchange::{Exchange, response_part},
     gateway::{describe, give, give_unjudged, is_event_stream, pass_events_back, text_of},
     headers::remove_hop_by_hop,
 };
@@ -41,10 +41,17 @@ pub(super) async fn pass_back(
         let status = StatusCode::BAD_GATEWAY;
         give(&exchange, Answer::error(status, ErrorCode::InternalError, message))
     };
-    let Ok(body) = read_whole(body, exchange.limit()).await else {
-        return lacking("the server's response is too long, or it broke off");
+    let whole = match read_whole(body, exchange.limit(), exchange.room()).await {
+        Ok(whole) => whole,
+        Err(Unread::NoRoom) => {
+            exchange.lose(Side::Server, response_part(head.status, shown));
+            return give(&exchange, Answer::crowded_out());
+        }
+        Err(Unread::TooLong | Unread::Broken) => {
+            return lacking("the server's response is too long, or it broke off");
+        }
     };
-    let text = match text_of(&shown, &body, exchange.limit()) {
+    let text = match text_of(&shown, &whole.text, exchange.limit()) {
         Ok(text) => text,
         Err(message) => return lacking(message),
     };
@@ -54,7 +61,7 @@ pub(super) async fn pass_back(
     };
     if !status.is_success() {
         // It is about the whole exchange.
-        return Response::from_parts(head, full(body));
+        return Response::from_parts(head, whole.into_body());
     }
     let body =
         if verdict.passes() { Some(text) } else { Replacement::of(&text, &verdict).to_receiver };

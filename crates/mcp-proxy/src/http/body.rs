@@ -6,6 +6,7 @@ use std::{
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
+use mcp_core::{MemoryBudget, MemoryShare};
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
@@ -112,12 +113,14 @@ impl Body for EventsUntil {
     }
 }
 
-/// A body as far as it has come, up to a limit.
+/// A body as far as it has come, up to a limit, and as long as there is room for it.
 #[derive(Debug)]
 pub(super) struct Collected {
     limit: usize,
     length: u64,
     text: Text,
+    held: MemoryShare,
+    has_room: bool,
 }
 
 /// Most bodies come in one piece, which is not copied then.
@@ -129,14 +132,20 @@ enum Text {
 }
 
 impl Collected {
-    pub(super) fn new(limit: usize) -> Collected {
-        Collected { limit, length: 0, text: Text::Nothing }
+    pub(super) fn new(limit: usize, held: MemoryShare) -> Collected {
+        Collected { limit, length: 0, text: Text::Nothing, held, has_room: true }
     }
 
     pub(super) fn push(&mut self, piece: &Bytes) {
         self.length += piece.len() as u64;
+        if self.is_too_long() || !self.has_room {
+            return self.discard();
+        }
+        if !self.held.grow(piece.len()) {
+            self.has_room = false;
+            return self.discard();
+        }
         self.text = match std::mem::replace(&mut self.text, Text::Nothing) {
-            _ if self.is_too_long() => Text::Nothing,
             Text::Nothing => Text::One(piece.clone()),
             Text::One(first) => {
                 let mut several = BytesMut::from(&*first);
@@ -150,8 +159,18 @@ impl Collected {
         };
     }
 
+    fn discard(&mut self) {
+        self.text = Text::Nothing;
+        self.held.clear();
+    }
+
     pub(super) fn is_too_long(&self) -> bool {
         self.length > self.limit as u64
+    }
+
+    /// Whether it was not kept because others take up all the room.
+    pub(super) fn is_crowded_out(&self) -> bool {
+        !self.has_room && !self.is_too_long()
     }
 
     /// How long it is, whether or not it is kept.
@@ -159,7 +178,7 @@ impl Collected {
         self.length
     }
 
-    /// All of it, which is nothing if it was too long.
+    /// All of it, which is nothing if it was not kept. Its room is given back when this is dropped.
     pub(super) fn take(&mut self) -> Bytes {
         match std::mem::replace(&mut self.text, Text::Nothing) {
             Text::Nothing => Bytes::new(),
@@ -174,14 +193,50 @@ impl Collected {
 pub(super) enum Unread {
     TooLong,
     Broken,
+    /// Too much is held already.
+    NoRoom,
+}
+
+/// All of a body, and the room that it takes.
+#[derive(Debug)]
+pub(super) struct Whole {
+    pub(super) text: Bytes,
+    pub(super) held: MemoryShare,
+}
+
+impl Whole {
+    /// The body again, which gives its room back when it has been sent.
+    pub(super) fn into_body(self) -> ProxyBody {
+        held_until_sent(self.text, self.held)
+    }
+}
+
+/// A body that gives its room back when it has been sent.
+pub(super) fn held_until_sent(text: Bytes, held: MemoryShare) -> ProxyBody {
+    full(Bytes::from_owner(HeldText { text, _held: held }))
+}
+
+struct HeldText {
+    text: Bytes,
+    _held: MemoryShare,
+}
+
+impl AsRef<[u8]> for HeldText {
+    fn as_ref(&self) -> &[u8] {
+        &self.text
+    }
 }
 
 /// Reads all of a body.
-pub(super) async fn read_whole<B>(mut body: B, limit: usize) -> Result<Bytes, Unread>
+pub(super) async fn read_whole<B>(
+    mut body: B,
+    limit: usize,
+    room: &MemoryBudget,
+) -> Result<Whole, Unread>
 where
     B: Body<Data = Bytes> + Unpin,
 {
-    let mut collected = Collected::new(limit);
+    let mut collected = Collected::new(limit, room.share());
     while let Some(frame) = body.frame().await {
         let Ok(frame) = frame else { return Err(Unread::Broken) };
         if let Some(data) = frame.data_ref() {
@@ -189,7 +244,25 @@ where
             if collected.is_too_long() {
                 return Err(Unread::TooLong);
             }
+            if collected.is_crowded_out() {
+                return Err(Unread::NoRoom);
+            }
         }
     }
-    Ok(collected.take())
+    Ok(Whole { text: collected.take(), held: collected.held })
+}
+
+/// Reads all of a body that is known to be short; `None` if it breaks off.
+pub(super) async fn read_short<B>(mut body: B) -> Option<Bytes>
+where
+    B: Body<Data = Bytes> + Unpin,
+{
+    let mut pieces: Vec<Bytes> = Vec::new();
+    while let Some(frame) = body.frame().await {
+        pieces.extend(frame.ok()?.into_data().ok());
+    }
+    Some(match <[Bytes; 1]>::try_from(pieces) {
+        Ok([whole]) => whole,
+        Err(pieces) => pieces.concat().into(),
+    })
 }

@@ -8,7 +8,7 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
-use mcp_core::BoxFuture;
+use mcp_core::{BoxFuture, MemoryShare, Side};
 use mcp_transport::http::sse::{self, Decoded, Decoder};
 
 use super::{
@@ -16,18 +16,18 @@ use super::{
     encoding::{Encoding, StreamDecoder},
     exchange::Exchange,
     tee::{End, Watch},
+    upstream::CROWDED_OUT,
 };
 use crate::{
     Verdict,
     respond::Replacement,
-    tap::{Event, Judgement},
+    tap::{Event, Judgement, Part},
 };
 
 /// An event stream that is being passed on.
 #[derive(Debug)]
 pub(super) struct PassingEvents {
-    exchange: Exchange,
-    decoder: Decoder,
+    seen: SeenEvents,
     text: Text,
 }
 
@@ -42,46 +42,79 @@ enum Text {
 
 impl PassingEvents {
     pub(super) fn new(exchange: Exchange, encoding: Option<Encoding>) -> PassingEvents {
-        let decoder = Decoder::new(exchange.limit());
         let text = match encoding {
             Some(encoding) => Text::Compressed(Box::new(StreamDecoder::new(encoding))),
             None => Text::Plain,
         };
-        PassingEvents { exchange, decoder, text }
-    }
-
-    fn take(exchange: &Exchange, decoder: &mut Decoder, text: Bytes) {
-        decoder.push(text);
-        while let Some(decoded) = decoder.next_event() {
-            match decoded {
-                Decoded::Event(event) => {
-                    let (event, data) = split(event);
-                    exchange.observe_event(event, data);
-                }
-                Decoded::Skipped { length, .. } => exchange.observe_overlong_event(length),
-            }
-        }
+        PassingEvents { seen: SeenEvents::new(exchange), text }
     }
 }
 
 impl Watch for PassingEvents {
     fn data(&mut self, data: &Bytes) {
-        let PassingEvents { exchange, decoder, text } = self;
+        let PassingEvents { seen, text } = self;
         let stream = match text {
-            Text::Plain => return PassingEvents::take(exchange, decoder, data.clone()),
+            Text::Plain => return seen.take(data.clone()),
             Text::Compressed(stream) => stream,
             Text::Unreadable => return,
         };
-        let pushed = stream.push(data, |text| PassingEvents::take(exchange, decoder, text));
-        if let Err(error) = pushed {
+        if let Err(error) = stream.push(data, |text| seen.take(text)) {
             tracing::warn!(?error, "the rest of an event stream cannot be decoded or judged");
             *text = Text::Unreadable;
         }
     }
 
     fn end(&mut self, end: End) {
-        self.exchange.observe_end(end);
+        self.seen.exchange.observe_end(end);
     }
+}
+
+/// The events in a text, as far as there is room for them.
+#[derive(Debug)]
+struct SeenEvents {
+    exchange: Exchange,
+    decoder: Decoder,
+    held: MemoryShare,
+    /// Whether nothing is kept of the event at hand, because there is no room for it.
+    crowded_out: bool,
+}
+
+impl SeenEvents {
+    fn new(exchange: Exchange) -> SeenEvents {
+        let (decoder, held) = (Decoder::new(exchange.limit()), exchange.room().share());
+        SeenEvents { exchange, decoder, held, crowded_out: false }
+    }
+
+    fn take(&mut self, text: Bytes) {
+        self.decoder.push(text);
+        while let Some(decoded) = self.decoder.next_event() {
+            let crowded_out = std::mem::take(&mut self.crowded_out);
+            match decoded {
+                Decoded::Event(event) => {
+                    let (event, data) = split(event);
+                    self.exchange.observe_event(event, data);
+                }
+                Decoded::Skipped { .. } if crowded_out => {
+                    self.exchange.lose(Side::Server, Part::Event(Event::default()));
+                }
+                Decoded::Skipped { length, .. } => self.exchange.observe_overlong_event(length),
+            }
+        }
+        if !resize(&mut self.held, self.decoder.held()) {
+            self.decoder.skip_event();
+            self.held.clear();
+            self.crowded_out = true;
+        }
+    }
+}
+
+/// Takes as much room as is needed; `false` if there is too little.
+fn resize(held: &mut MemoryShare, needed: usize) -> bool {
+    if let Some(more) = needed.checked_sub(held.bytes()) {
+        return held.grow(more);
+    }
+    held.shrink(held.bytes() - needed);
+    true
 }
 
 fn split(event: sse::Event) -> (Event, Bytes) {
@@ -105,6 +138,7 @@ pub(super) struct JudgedEvents<B> {
     judging: Option<Judging>,
     /// What may pass and has not passed yet.
     ready: VecDeque<Bytes>,
+    held: MemoryShare,
     ended: bool,
 }
 
@@ -118,8 +152,8 @@ struct Judging {
 impl<B> JudgedEvents<B> {
     pub(super) fn new(body: B, exchange: Exchange) -> JudgedEvents<B> {
         let blocks = Blocks::new(exchange.limit());
-        let ready = VecDeque::new();
-        JudgedEvents { body, exchange, blocks, judging: None, ready, ended: false }
+        let (ready, held) = (VecDeque::new(), exchange.room().share());
+        JudgedEvents { body, exchange, blocks, judging: None, ready, held, ended: false }
     }
 
     fn take(&mut self, block: Block) {
@@ -202,6 +236,13 @@ where
                 Some(Ok(frame)) => {
                     if let Ok(data) = frame.into_data() {
                         this.blocks.push(&data);
+                    }
+                    // All else has passed by now.
+                    if !resize(&mut this.held, this.blocks.text.len()) {
+                        // The client can ask for the rest of the stream when there is room again.
+                        this.exchange.lose(Side::Server, Part::Event(Event::default()));
+                        this.end(End::Broken);
+                        return Poll::Ready(Some(Err(CROWDED_OUT.into())));
                     }
                 }
                 Some(Err(error)) => {

@@ -6,7 +6,7 @@ use std::{
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header::HOST, request, uri::Scheme};
-use mcp_core::Side;
+use mcp_core::{MemoryBudget, Side};
 use mcp_json::{Limits, Tape};
 use ring::digest::{SHA256, digest};
 
@@ -32,11 +32,18 @@ pub(super) struct Exchange {
     opens: bool,
     /// The longest body that is kept.
     limit: usize,
+    /// What all bodies that are kept may take.
+    room: MemoryBudget,
 }
 
 impl Exchange {
-    pub(super) fn new(tap: Tap, number: u64, session: Option<Arc<str>>, limit: usize) -> Exchange {
-        Exchange { tap, number, session, kept_in: None, opens: false, limit }
+    pub(super) fn new(
+        tap: Tap,
+        number: u64,
+        session: Option<Arc<str>>,
+        (limit, room): (usize, MemoryBudget),
+    ) -> Exchange {
+        Exchange { tap, number, session, kept_in: None, opens: false, limit, room }
     }
 
     /// Notes the session that a request, or the response that opens one, names.
@@ -58,6 +65,11 @@ impl Exchange {
 
     pub(super) fn limit(&self) -> usize {
         self.limit
+    }
+
+    /// What all bodies that are kept may take.
+    pub(super) fn room(&self) -> &MemoryBudget {
+        &self.room
     }
 
     fn seen(&self, from: Side, part: Part, body: Option<Bytes>) -> Observation {
@@ -82,6 +94,16 @@ impl Exchange {
     pub(super) fn observe_overlong(&self, head: &request::Parts, length: u64) {
         let seen = self.seen(Side::Client, request_part(head), None);
         self.tap.observe(seen.skipping(length));
+    }
+
+    /// A message that passes, or does not, without having been kept.
+    pub(super) fn lose(&self, from: Side, part: Part) {
+        self.tap.lose(&self.seen(from, part, None));
+    }
+
+    /// A request that there is no room for.
+    pub(super) fn lose_request(&self, head: &request::Parts) {
+        self.lose(Side::Client, request_part(head));
     }
 
     /// Whether what `from` sends has to wait for a verdict.
@@ -216,7 +238,7 @@ fn request_part(head: &request::Parts) -> Part {
     Part::Request { method: head.method.to_string(), url, headers: head.headers.clone() }
 }
 
-fn response_part(status: StatusCode, headers: HeaderMap) -> Part {
+pub(super) fn response_part(status: StatusCode, headers: HeaderMap) -> Part {
     Part::Response { status: status.as_u16(), headers }
 }
 
@@ -231,6 +253,8 @@ struct Passing {
     /// Until it is observed.
     part: Option<Part>,
     body: Collected,
+    /// Whether all of the body has come.
+    is_complete: bool,
     encoding: Option<Encoding>,
     /// What of the body may be needed to answer in the server's place.
     text: Bytes,
@@ -238,10 +262,17 @@ struct Passing {
 
 impl PassingRequest {
     pub(super) fn new(exchange: Exchange, head: &request::Parts) -> PassingRequest {
-        let body = Collected::new(exchange.limit);
+        let body = Collected::new(exchange.limit, exchange.room.share());
         let part = Some(request_part(head));
         let (encoding, text) = (Encoding::of(&head.headers), Bytes::new());
-        PassingRequest(Arc::new(Mutex::new(Passing { exchange, part, body, encoding, text })))
+        PassingRequest(Arc::new(Mutex::new(Passing {
+            exchange,
+            part,
+            body,
+            is_complete: false,
+            encoding,
+            text,
+        })))
     }
 
     /// The text of the body, as far as it has passed. The server has answered, or never will: nothing that still
@@ -262,8 +293,13 @@ impl PassingRequest {
 impl Passing {
     fn observe(&mut self) {
         let Some(part) = self.part.take() else { return };
+        if self.body.is_crowded_out() {
+            return self.exchange.lose(Side::Client, part);
+        }
         self.text = self.body.take();
-        let body = Some(self.text.clone());
+        // A body that is cut off says nothing about what was meant.
+        let is_cut = !self.is_complete && self.body.length() > 0;
+        let body = (!is_cut).then(|| self.text.clone());
         let mut seen = self
             .exchange
             .seen(Side::Client, part, body)
@@ -280,8 +316,10 @@ impl Watch for PassingRequest {
         self.lock().body.push(data);
     }
 
-    fn end(&mut self, _: End) {
-        self.lock().observe();
+    fn end(&mut self, end: End) {
+        let mut passing = self.lock();
+        passing.is_complete = end == End::Complete;
+        passing.observe();
     }
 }
 
@@ -299,7 +337,7 @@ impl PassingResponse {
         status: StatusCode,
         headers: HeaderMap,
     ) -> PassingResponse {
-        let body = Collected::new(exchange.limit);
+        let body = Collected::new(exchange.limit, exchange.room.share());
         PassingResponse { exchange, head: Some((status, headers)), body }
     }
 }
@@ -311,6 +349,9 @@ impl Watch for PassingResponse {
 
     fn end(&mut self, end: End) {
         let Some((status, headers)) = self.head.take() else { return };
+        if self.body.is_crowded_out() {
+            return self.exchange.lose(Side::Server, response_part(status, headers));
+        }
         // A body that is cut off says nothing about what was meant.
         let body = (end == End::Complete).then(|| self.body.take());
         let encoding = Encoding::of(&headers);

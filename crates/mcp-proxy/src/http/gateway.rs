@@ -15,7 +15,7 @@ use http::{
     request, response,
 };
 use hyper::body::Incoming;
-use mcp_core::{BoxFuture, Side};
+use mcp_core::{BoxFuture, MemoryBudget, Side};
 use mcp_jsonrpc::ErrorCode;
 use mcp_transport::{Allowed, check_source};
 use ring::rand::{SecureRandom as _, SystemRandom};
@@ -24,10 +24,13 @@ use tower_service::Service;
 use super::{
     answer::Answer,
     batch,
-    body::{ProxyBody, Unread, boxed, events_until, full, read_whole},
+    body::{
+        ProxyBody, Unread, Whole, boxed, events_until, full, held_until_sent, read_short,
+        read_whole,
+    },
     encoding::{Encoding, Undecoded},
     events::{JudgedEvents, PassingEvents, event_with},
-    exchange::{Exchange, OverTls, PassingRequest, PassingResponse},
+    exchange::{Exchange, OverTls, PassingRequest, PassingResponse, response_part},
     headers::remove_hop_by_hop,
     tee::Tee,
     upstream::{Failure, Upstream},
@@ -54,6 +57,10 @@ pub struct GatewaySettings {
     /// The longest body that is judged and recorded, in bytes. Longer ones pass, unless messages of
     /// their sender are held back. Default: 16 MiB.
     pub max_body: usize,
+    /// What the proxy may hold of bodies and events at once, in bytes: those that are not complete
+    /// yet or, if they are held back, have not been sent. Beyond it, they pass unjudged, or get an
+    /// error. Default: 256 MiB.
+    pub room: MemoryBudget,
     /// How long the server may take to begin its answer. Default: 10 min.
     pub answer_timeout: Duration,
     /// The name of the server in recordings, if there are several.
@@ -70,6 +77,7 @@ impl Default for GatewaySettings {
             secure: false,
             shows_server: false,
             max_body: 16 << 20,
+            room: MemoryBudget::new(256 << 20),
             answer_timeout: Duration::from_secs(600),
             name: None,
             drain: Drain::default(),
@@ -139,8 +147,9 @@ impl Inner {
             request.extensions_mut().insert(self.upstream.shown());
         }
         let name = settings.name.clone();
-        let exchange = Exchange::new(self.tap.clone(), number, name, settings.max_body)
-            .named_by(request.headers());
+        let limits = (settings.max_body, settings.room.clone());
+        let exchange =
+            Exchange::new(self.tap.clone(), number, name, limits).named_by(request.headers());
         if exchange.enforces_on(Side::Client) {
             self.judge_and_pass(exchange, request).await
         } else {
@@ -160,12 +169,16 @@ impl Inner {
         }
         // A client that only listens is not waiting for an answer.
         let phase = if text.is_empty() { Phase::Draining } else { Phase::Stopping };
+        // A long request is not kept for as long as its answer takes.
+        let error = (text.len() > MemoryBudget::SMALL)
+            .then(|| Answer::failed(&Failure::Stopped, &text).body);
+        let text = if error.is_some() { Bytes::new() } else { text };
         let drain = self.settings.drain.clone();
         let ended = async move { drain.reached(phase).await };
         response.map(|body| {
             events_until(body, ended, move || {
-                let error = Answer::failed(&Failure::Stopped, &text).body;
-                let is_answer = !text.is_empty();
+                let is_answer = error.is_some() || !text.is_empty();
+                let error = error.unwrap_or_else(|| Answer::failed(&Failure::Stopped, &text).body);
                 is_answer.then(|| {
                     exchange.observe_own_event(error.clone());
                     event_with(error)
@@ -189,12 +202,10 @@ impl Inner {
         // A server cannot do anything with half a message, and whoever asks is to be answered by
         // name even if there is no server.
         let body = match content_length(&head.headers) {
-            Some(length) if length <= SHORT_BODY => {
-                match read_whole(&mut body, exchange.limit()).await {
-                    Ok(body) => full(body),
-                    Err(_) => boxed(body),
-                }
-            }
+            Some(length) if length <= SHORT_BODY => match read_short(&mut body).await {
+                Some(body) => full(body),
+                None => boxed(body),
+            },
             _ => boxed(body),
         };
         match self.send(head, body).await {
@@ -218,8 +229,13 @@ impl Inner {
         request: Request<Incoming>,
     ) -> Response<ProxyBody> {
         let (head, body) = request.into_parts();
-        let body = match read_whole(body, exchange.limit()).await {
-            Ok(body) => body,
+        let limit = exchange.limit();
+        let Whole { text: body, held } = match read_whole(body, limit, exchange.room()).await {
+            Ok(whole) => whole,
+            Err(Unread::NoRoom) => {
+                exchange.lose_request(&head);
+                return give_unjudged(&exchange, Answer::crowded_out());
+            }
             Err(Unread::TooLong) => {
                 exchange.observe_overlong(&head, content_length(&head.headers).unwrap_or_default());
                 let message = "the body is too long to be judged";
@@ -258,7 +274,7 @@ impl Inner {
             describe(&mut head.headers, &rest);
             (text, body, errors) = (rest.clone(), rest, to_sender);
         }
-        match self.send(head, full(body)).await {
+        match self.send(head, held_until_sent(body, held)).await {
             Ok(response) => {
                 let response = match errors {
                     Some(errors) => batch::pass_back(exchange.clone(), response, errors).await,
@@ -348,19 +364,23 @@ async fn judge_and_pass_back(
     shown: HeaderMap,
     body: Incoming,
 ) -> Result<Response<ProxyBody>, Failure> {
-    let body = match read_whole(body, exchange.limit()).await {
-        Ok(body) => body,
+    let whole = match read_whole(body, exchange.limit(), exchange.room()).await {
+        Ok(whole) => whole,
+        Err(Unread::NoRoom) => {
+            exchange.lose(Side::Server, response_part(head.status, shown));
+            return Err(Failure::CrowdedOut);
+        }
         Err(Unread::TooLong) => {
             return Err(Failure::Unjudged("the server's response is too long to be judged"));
         }
         Err(Unread::Broken) => return Err(Failure::Broken("its response is incomplete".into())),
     };
-    let text = text_of(&shown, &body, exchange.limit()).map_err(Failure::Unjudged)?;
+    let text = text_of(&shown, &whole.text, exchange.limit()).map_err(Failure::Unjudged)?;
     let Ok(verdict) = exchange.judge_response(head.status, shown, Some(text.clone())).await else {
         return Ok(give_unjudged(exchange, Answer::unavailable(Side::Server, &text)));
     };
     if verdict.passes() {
-        return Ok(Response::from_parts(head, full(body)));
+        return Ok(Response::from_parts(head, whole.into_body()));
     }
     let replacement = Replacement::of(&text, &verdict);
     let mut answer = Answer::instead(&verdict.refusals, replacement.to_receiver);

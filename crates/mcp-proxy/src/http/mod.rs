@@ -27,6 +27,7 @@ pub(crate) use self::{
     forwarding::{Forwarding, OriginalPath},
     headers::remove_hop_by_hop,
     token::has_token,
+    upstream::CROWDED_OUT,
 };
 pub use self::{
     forwarding::Replica,

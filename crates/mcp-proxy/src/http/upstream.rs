@@ -26,6 +26,8 @@ pub(crate) enum Failure {
     Broken(String),
     /// The proxy was told to stop before.
     Stopped,
+    /// The proxy holds too much already to hold its answer.
+    CrowdedOut,
     /// Its answer cannot be judged.
     Unjudged(&'static str),
 }
@@ -39,10 +41,15 @@ impl fmt::Display for Failure {
             }
             Failure::Broken(reason) => write!(f, "the server broke off: {reason}"),
             Failure::Stopped => f.write_str(STOPPED),
+            Failure::CrowdedOut => f.write_str(CROWDED_OUT),
             Failure::Unjudged(reason) => f.write_str(reason),
         }
     }
 }
+
+/// Said to whoever is refused because too much is held already.
+pub(crate) const CROWDED_OUT: &str =
+    "the proxy is holding too many messages for others at the moment; try again";
 
 /// A server that requests are passed on to.
 #[derive(Debug, Clone)]

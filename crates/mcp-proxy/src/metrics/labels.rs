@@ -22,6 +22,9 @@ impl<L: EncodeLabelSet> EncodeLabelSet for ByUpstream<L> {
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
+pub(super) struct NoLabels {}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash, EncodeLabelSet)]
 pub(super) struct SideLabels {
     from: &'static str,
 }

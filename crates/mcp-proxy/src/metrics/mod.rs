@@ -4,6 +4,7 @@
 //! that a peer chooses are never labels.
 
 mod labels;
+mod open_sessions;
 mod service;
 
 use std::{sync::Arc, time::SystemTime};
@@ -15,8 +16,14 @@ use prometheus_client::{
     registry::{Registry, Unit},
 };
 
-use self::labels::{ByUpstream, FindingLabels, MessageLabels, MethodLabels, SideLabels, method_of};
-pub use self::service::{Health, serve};
+use self::labels::{
+    ByUpstream, FindingLabels, MessageLabels, MethodLabels, NoLabels, SideLabels, method_of,
+};
+pub(crate) use self::open_sessions::OpenSession;
+pub use self::{
+    open_sessions::OpenSessions,
+    service::{Health, serve},
+};
 use crate::{Knowledge, Observation, Passage, Watcher, otlp::SpanCounts, pairs::Pairs};
 
 /// What a proxy has passed, found and held back.
@@ -32,6 +39,7 @@ struct Figures {
     bytes: Family<ByUpstream<SideLabels>, Counter>,
     findings: Family<ByUpstream<FindingLabels>, Counter>,
     rejected: Family<ByUpstream<SideLabels>, Counter>,
+    sessions: Family<ByUpstream<NoLabels>, Gauge>,
     unjudged: Counter,
     lost: Counter,
     apart: Counter,
@@ -65,6 +73,7 @@ impl Metrics {
             bytes: Family::default(),
             findings: Family::default(),
             rejected: Family::default(),
+            sessions: Family::default(),
             unjudged: Counter::default(),
             lost: Counter::default(),
             apart: Counter::default(),
@@ -78,6 +87,8 @@ impl Metrics {
         let names = names.iter().cloned().map(Some);
         let names: Vec<_> = if names.len() == 0 { vec![None] } else { names.collect() };
         for upstream in names {
+            let labels = ByUpstream { upstream: upstream.clone(), labels: NoLabels {} };
+            drop(figures.sessions.get_or_create(&labels));
             for side in Side::BOTH {
                 let labels =
                     ByUpstream { upstream: upstream.clone(), labels: SideLabels::of(side) };
@@ -96,13 +107,18 @@ impl Metrics {
         registry.register("findings", "Faults that were found", figures.findings.clone());
         registry.register("rejected", "Messages that were held back", figures.rejected.clone());
         registry.register(
+            "sessions",
+            "Sessions with servers that were started here, and connections over WebSocket, that are open",
+            figures.sessions.clone(),
+        );
+        registry.register(
             "unjudged",
             "Observations that were recorded but came too fast to be judged",
             figures.unjudged.clone(),
         );
         registry.register(
             "lost",
-            "Observations that came too fast to be recorded or judged",
+            "Observations that were neither recorded nor judged, for lack of time or room",
             figures.lost.clone(),
         );
         registry.register(
@@ -141,6 +157,12 @@ impl Metrics {
         let figures = self.figures.clone();
         let mut asked = Pairs::default();
         Box::new(move |passage| figures.count(passage, &mut asked))
+    }
+
+    /// Where the open sessions with a server are counted, which has a name if there are several.
+    pub fn sessions(&self, upstream: Option<Arc<str>>) -> OpenSessions {
+        let labels = ByUpstream { upstream, labels: NoLabels {} };
+        OpenSessions(self.figures.sessions.get_or_create_owned(&labels))
     }
 
     /// Where an exporter counts its spans.
@@ -247,6 +269,7 @@ mod tests {
             "plumb_proxy_text_bytes counter",
             "plumb_proxy_findings counter",
             "plumb_proxy_rejected counter",
+            "plumb_proxy_sessions gauge",
             "plumb_proxy_unjudged counter",
             "plumb_proxy_lost counter",
             "plumb_proxy_apart counter",

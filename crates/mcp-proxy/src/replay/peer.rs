@@ -11,6 +11,7 @@ use crate::{
     Access, Tap,
     bridge::{
         lane::{Lane, Wire},
+        outbox::Outbox,
         remote::{Dialogue, Remote, RemoteError},
     },
 };
@@ -61,11 +62,12 @@ impl Target {
                 Ok(Peer::Child { child, lane })
             }
             Kind::Url { remote, max_message } => {
-                let (to_client, mut lines) = mpsc::channel(QUEUE);
+                let (to_client, mut lines) = Outbox::new();
                 let heard = heard.clone();
                 tokio::spawn(async move {
-                    while let Some(text) = lines.recv().await {
-                        let said = Heard { conversation: number, what: Said::Line(text) };
+                    while let Some(posted) = lines.recv().await {
+                        let what = Said::Line(posted.text.clone());
+                        let said = Heard { conversation: number, what };
                         if heard.send(said).await.is_err() {
                             return;
                         }

@@ -318,6 +318,24 @@ impl Tap {
         }
     }
 
+    /// Counts something that has passed and could not be kept, so that there is nothing to judge.
+    pub(crate) fn lose(&self, observation: &Observation) {
+        let note = |journal: &mut Option<Box<Journal>>| {
+            if let Some(journal) = journal {
+                journal.note_lost(1);
+                journal.flush();
+            }
+        };
+        match &self.inner.way {
+            Way::Aside { queue, .. } => queue.lose(observation),
+            Way::Inline(journal) => note(&mut lock(journal)),
+            Way::Shared(shared) if !shared.enforces || observation.is_shared() => {
+                shared.queue.lose(observation);
+            }
+            Way::Shared(shared) => note(&mut lock(&shared.journal)),
+        }
+    }
+
     /// Shows what has passed while the session store was away. It is recorded and not judged.
     pub(crate) fn record(&self, observation: Observation) {
         let observation = self.stamped(observation);

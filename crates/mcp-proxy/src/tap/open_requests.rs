@@ -10,11 +10,20 @@ use super::{Passage, Watcher};
 
 /// Beyond this, requests are not remembered.
 const MOST: usize = 10_000;
+/// Nor are they if their ids take more than this, in bytes.
+const MOST_BYTES: usize = 16 << 20;
 
 /// The requests of a client that are not answered yet, as far as they were
 /// looked at. Cheap to clone.
 #[derive(Debug, Clone, Default)]
-pub struct OpenRequests(Arc<Mutex<HashMap<JsonRpcId, usize>>>);
+pub struct OpenRequests(Arc<Mutex<Open>>);
+
+#[derive(Debug, Default)]
+struct Open {
+    /// How often each id waits.
+    ids: HashMap<JsonRpcId, usize>,
+    bytes: usize,
+}
 
 impl OpenRequests {
     /// None yet.
@@ -30,14 +39,14 @@ impl OpenRequests {
 
     /// Whether everything is answered.
     pub fn is_empty(&self) -> bool {
-        self.lock().is_empty()
+        self.lock().ids.is_empty()
     }
 
     /// Forgets all of them, and returns their ids.
     pub fn take(&self) -> Vec<JsonRpcId> {
         let open = std::mem::take(&mut *self.lock());
         let mut ids: Vec<JsonRpcId> =
-            open.into_iter().flat_map(|(id, count)| std::iter::repeat_n(id, count)).collect();
+            open.ids.into_iter().flat_map(|(id, count)| std::iter::repeat_n(id, count)).collect();
         ids.sort_by_cached_key(ToString::to_string);
         ids
     }
@@ -55,14 +64,22 @@ impl OpenRequests {
     pub(crate) fn pass(&self, from: Side, kind: Option<MessageKind>, id: &JsonRpcId) {
         let mut open = self.lock();
         match (from, kind) {
-            (Side::Client, Some(MessageKind::Request)) if open.len() < MOST => {
-                *open.entry(id.clone()).or_default() += 1;
+            (Side::Client, Some(MessageKind::Request)) => {
+                let bytes = open.bytes + length(id);
+                if open.ids.len() < MOST && bytes <= MOST_BYTES {
+                    let count = open.ids.entry(id.clone()).or_default();
+                    *count += 1;
+                    if *count == 1 {
+                        open.bytes = bytes;
+                    }
+                }
             }
             (Side::Server, Some(MessageKind::Response)) => {
-                if let Some(count) = open.get_mut(id) {
+                if let Some(count) = open.ids.get_mut(id) {
                     *count -= 1;
                     if *count == 0 {
-                        open.remove(id);
+                        open.ids.remove(id);
+                        open.bytes -= length(id);
                     }
                 }
             }
@@ -70,7 +87,38 @@ impl OpenRequests {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<JsonRpcId, usize>> {
+    fn lock(&self) -> MutexGuard<'_, Open> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn length(id: &JsonRpcId) -> usize {
+    match id {
+        JsonRpcId::Null | JsonRpcId::Integer(_) => 0,
+        JsonRpcId::Number(text) | JsonRpcId::String(text) => text.len(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_remembered_up_to_a_limit_and_have_room_again_when_answered() {
+        let open = OpenRequests::new();
+        let ask = |id: JsonRpcId| open.pass(Side::Client, Some(MessageKind::Request), &id);
+        let answer = |id: JsonRpcId| open.pass(Side::Server, Some(MessageKind::Response), &id);
+        (0..=10_000).for_each(|id: i64| ask(id.into()));
+        assert_eq!(open.take().len(), MOST, "one is too many");
+        let long = |letter: &str| JsonRpcId::from(letter.repeat(MOST_BYTES / 2).as_str());
+        for letter in ["a", "b", "c"] {
+            ask(long(letter));
+        }
+        assert_eq!(open.lock().ids.len(), 2, "the third is too many");
+        answer(long("a"));
+        ask(long("c"));
+        ask(long("d"));
+        assert_eq!(open.take().len(), 2);
+        assert!(open.is_empty() && open.lock().bytes == 0);
     }
 }

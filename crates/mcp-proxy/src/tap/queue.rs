@@ -114,6 +114,13 @@ impl Queue {
         }
     }
 
+    /// Counts an observation of which too little was kept to add it.
+    pub(super) fn lose(&self, observation: &Observation) {
+        let mut state = self.lock();
+        state.lost += 1;
+        state.lost_in.extend(observation.shared_session().cloned());
+    }
+
     /// The next observation; waits for one, unless `idle` says that there is something else to do then.
     pub(super) fn next(&self, idle: bool) -> Next {
         self.next_within(if idle { Some(Duration::ZERO) } else { None })

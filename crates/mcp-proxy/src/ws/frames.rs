@@ -3,6 +3,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use bytes::Bytes;
+use mcp_core::MemoryShare;
 
 /// The kind of a frame or message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,6 +36,8 @@ pub(super) enum Item {
     TooLong {
         length: u64,
     },
+    /// A message of which nothing is kept, because there is no room for it.
+    CrowdedOut,
     Control {
         opcode: Opcode,
         payload: Bytes,
@@ -52,6 +55,8 @@ pub(super) struct Broken(pub(super) &'static str);
 #[derive(Debug)]
 pub(super) struct Frames {
     limit: usize,
+    /// For the message at hand.
+    held: MemoryShare,
     /// Whether the sender has to mask its frames, as clients do.
     masked: bool,
     strict: bool,
@@ -81,11 +86,12 @@ struct Partial {
     opcode: Opcode,
     text: Vec<u8>,
     length: u64,
+    crowded_out: bool,
 }
 
 impl Partial {
     fn new(opcode: Opcode) -> Partial {
-        Partial { opcode, text: Vec::new(), length: 0 }
+        Partial { opcode, text: Vec::new(), length: 0, crowded_out: false }
     }
 
     fn push(&mut self, bytes: &[u8], limit: usize, unmask: impl Fn(usize, u8) -> u8) {
@@ -110,9 +116,10 @@ const TWO_BYTES: u8 = 0x7e;
 const EIGHT_BYTES: u8 = 0x7f;
 
 impl Frames {
-    pub(super) fn new(limit: usize, masked: bool) -> Frames {
+    pub(super) fn new(limit: usize, held: MemoryShare, masked: bool) -> Frames {
         Frames {
             limit,
+            held,
             masked,
             strict: false,
             head: Vec::new(),
@@ -126,6 +133,12 @@ impl Frames {
     /// Takes nothing after a broken frame.
     pub(super) fn strict(self) -> Frames {
         Frames { strict: true, ..self }
+    }
+
+    /// Gives back the room of the messages that were handed out.
+    pub(super) fn settle(&mut self) {
+        let kept = self.message.as_ref().map_or(0, |message| message.text.len());
+        self.held.shrink(self.held.bytes().saturating_sub(kept));
     }
 
     /// The first rule that the sender has broken.
@@ -156,7 +169,12 @@ impl Frames {
             if frame.opcode.is_control() {
                 self.control.push(payload, MAX_CONTROL, unmask);
             } else if let Some(message) = &mut self.message {
-                message.push(payload, self.limit, unmask);
+                let fits = message.length.saturating_add(count as u64) <= self.limit as u64;
+                if fits && !message.crowded_out {
+                    message.crowded_out = !self.held.grow(count);
+                }
+                let limit = if message.crowded_out { 0 } else { self.limit };
+                message.push(payload, limit, unmask);
             }
             if frame.left > 0 {
                 return;
@@ -224,10 +242,12 @@ impl Frames {
             let control = std::mem::replace(&mut self.control, Partial::new(Opcode::CLOSE));
             item(Item::Control { opcode: control.opcode, payload: control.text.into() });
         } else if frame.is_last
-            && let Some(Partial { opcode, text, length }) = self.message.take()
+            && let Some(Partial { opcode, text, length, crowded_out }) = self.message.take()
         {
             item(if length > self.limit as u64 {
                 Item::TooLong { length }
+            } else if crowded_out {
+                Item::CrowdedOut
             } else {
                 Item::Message { opcode, text: text.into() }
             });
@@ -300,12 +320,13 @@ pub(super) fn close(code: u16, reason: &str, masked: bool) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
+    use mcp_core::MemoryBudget;
     use proptest::prelude::*;
 
     use super::*;
 
     fn read(limit: usize, masked: bool, pieces: &[&[u8]]) -> (Vec<Item>, Option<Broken>) {
-        let mut frames = Frames::new(limit, masked);
+        let mut frames = Frames::new(limit, MemoryBudget::new(1 << 20).share(), masked);
         let mut items = Vec::new();
         for piece in pieces {
             frames.push(piece, |item| items.push(item));
@@ -329,6 +350,28 @@ mod tests {
         let frames = encode(Opcode::TEXT, b"abcd", true);
         assert_eq!(read(3, true, &[&frames]).0, [Item::TooLong { length: 4 }]);
         assert_eq!(read(4, true, &[&frames]).0, [text("abcd")]);
+    }
+
+    #[test]
+    fn a_message_without_room_is_given_up_and_the_next_one_is_not() {
+        let room = MemoryBudget::new(10);
+        let mut frames = Frames::new(100, room.share(), false);
+        let mut read = |bytes: &[u8]| {
+            let mut items = Vec::new();
+            frames.push(bytes, |item| items.push(item));
+            frames.settle();
+            items
+        };
+        let others = room.take(7).unwrap();
+        assert_eq!(read(b"\x81\x04abcd"), [Item::CrowdedOut]);
+        assert_eq!(room.used(), 7, "what was kept of it is given back");
+        assert_eq!(read(b"\x81\x03abc"), [text("abc")]);
+        assert_eq!(read(b"\x01\x02ab"), []);
+        assert_eq!(room.used(), 9);
+        assert_eq!(read(b"\x80\x02cd"), [Item::CrowdedOut]);
+        drop(others);
+        assert_eq!(read(b"\x81\x04abcd"), [text("abcd")]);
+        assert_eq!(room.used(), 0);
     }
 
     #[test]

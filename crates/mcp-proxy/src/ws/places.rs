@@ -6,10 +6,14 @@ use std::{
     time::Duration,
 };
 
+use mcp_core::MemoryBudget;
 use mcp_transport::Allowed;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 
-use crate::shutdown::Drain;
+use crate::{
+    metrics::{OpenSession, OpenSessions},
+    shutdown::Drain,
+};
 
 /// Whom WebSocket connections are opened for, and their limits.
 #[derive(Debug, Clone)]
@@ -23,6 +27,9 @@ pub struct SocketSettings {
     pub max_sockets: usize,
     /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
+    /// What the proxy may hold of messages at once, in bytes; what finds no room passes unjudged, or
+    /// gets an error if it would be held back. Default: 256 MiB.
+    pub room: MemoryBudget,
     /// How long a server may take to open a connection. Default: 10 s.
     pub open_timeout: Duration,
     /// How long a side may read nothing while something waits for it, and how long a closed
@@ -30,6 +37,8 @@ pub struct SocketSettings {
     pub stall_timeout: Duration,
     /// How names of conversations begin in recordings. Default: `socket`.
     pub name: Arc<str>,
+    /// Where open connections are counted.
+    pub sessions: OpenSessions,
     /// When to end. Default: never.
     pub drain: Drain,
 }
@@ -41,9 +50,11 @@ impl Default for SocketSettings {
             origins: Allowed::loopback(),
             max_sockets: 1000,
             max_message: 16 << 20,
+            room: MemoryBudget::new(256 << 20),
             open_timeout: Duration::from_secs(10),
             stall_timeout: Duration::from_secs(60),
             name: "socket".into(),
+            sessions: OpenSessions::default(),
             drain: Drain::default(),
         }
     }
@@ -56,6 +67,7 @@ pub(super) struct Places {
     max_sockets: u32,
     opened: AtomicU64,
     name: Arc<str>,
+    sessions: OpenSessions,
     stop: watch::Sender<bool>,
 }
 
@@ -65,6 +77,7 @@ pub(super) struct Place {
     /// The name of its conversation.
     pub(super) name: Arc<str>,
     stop: watch::Receiver<bool>,
+    _open: OpenSession,
     _permit: OwnedSemaphorePermit,
 }
 
@@ -78,6 +91,7 @@ impl Places {
             max_sockets,
             opened: AtomicU64::new(0),
             name: Arc::clone(&settings.name),
+            sessions: settings.sessions.clone(),
             stop: watch::channel(false).0,
         }
     }
@@ -87,7 +101,8 @@ impl Places {
         let permit = Arc::clone(&self.room).try_acquire_owned().ok()?;
         let number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
         let name = format!("{}-{number}", self.name).into();
-        Some(Place { name, stop: self.stop.subscribe(), _permit: permit })
+        let (stop, open) = (self.stop.subscribe(), self.sessions.begin());
+        Some(Place { name, stop, _open: open, _permit: permit })
     }
 
     /// Ends all connections, and waits for that.
@@ -103,5 +118,19 @@ impl Place {
     pub(super) async fn should_end(&mut self) {
         // If nobody can tell it any more, it has to end as well.
         let _ = self.stop.wait_for(|stop| *stop).await;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_many_places_as_allowed_and_those_given_back() {
+        let places = Places::new(&SocketSettings { max_sockets: 2, ..SocketSettings::default() });
+        let (first, second) = (places.take(), places.take());
+        assert!(first.is_some() && second.is_some() && places.take().is_none());
+        drop(first);
+        assert_eq!(&*places.take().unwrap().name, "socket-3");
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_core::{Refusal, RefusalReason, Side};
+use mcp_core::{MemoryBudget, Refusal, RefusalReason, Side};
 use mcp_json::Limits;
 use mcp_jsonrpc::ErrorCode;
 use tokio::{
@@ -18,7 +18,11 @@ use tokio::{
 use super::frames::{self, Frames, Item, Opcode};
 use crate::{
     Observation, OpenRequests, Tap, Verdict,
-    bridge::{glance::Glance, text::failure},
+    bridge::{
+        glance::Glance,
+        text::{failure, refusal},
+    },
+    http::CROWDED_OUT,
     respond::Replacement,
     shutdown::{Drain, Phase, STOPPED},
 };
@@ -43,9 +47,11 @@ pub(super) struct Tunnel<C, S> {
 }
 
 /// How long messages may be, and how long everything may take.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct TunnelLimits {
     pub(super) max_message: usize,
+    /// What all messages that are kept may take.
+    pub(super) room: MemoryBudget,
     pub(super) stall_timeout: Duration,
 }
 
@@ -73,6 +79,7 @@ where
     ) {
         let (from_client, to_client) = tokio::io::split(client);
         let (from_server, to_server) = tokio::io::split(server);
+        let stall_timeout = limits.stall_timeout;
         let tunnel = Tunnel {
             to_client: Mutex::new(to_client),
             to_server: Mutex::new(to_server),
@@ -93,7 +100,7 @@ where
             };
             // What is on its way may still arrive; a connection of which half is broken is over.
             if first.is_ok() {
-                let _ = tokio::time::timeout(limits.stall_timeout, rest).await;
+                let _ = tokio::time::timeout(stall_timeout, rest).await;
             }
         };
         let stopped = async {
@@ -136,7 +143,8 @@ where
 
     async fn pass_all<R: AsyncRead>(&self, from: Side, mut input: ReadHalf<R>) -> Ended {
         let enforces = Side::BOTH.into_iter().any(|side| self.tap.enforces_on(side));
-        let frames = Frames::new(self.limits.max_message, from == Side::Client);
+        let (limit, held) = (self.limits.max_message, self.limits.room.share());
+        let frames = Frames::new(limit, held, from == Side::Client);
         let mut frames = if enforces { frames.strict() } else { frames };
         let mut buffer = vec![0; BUFFER];
         let mut items = Vec::new();
@@ -155,11 +163,13 @@ where
                 self.write(from.other(), bytes).await?;
                 self.set_cut(from.other(), !frames.is_between_messages());
                 items.drain(..).for_each(|item| self.observe(from, item));
+                frames.settle();
                 continue;
             }
             for item in items.drain(..) {
                 self.pass(from, item).await?;
             }
+            frames.settle();
             if let Some(broken) = frames.broken() {
                 self.say_goodbye(PROTOCOL_ERROR, broken.0).await;
                 return Err(io::ErrorKind::InvalidData.into());
@@ -175,6 +185,7 @@ where
         match item {
             Item::Message { text, .. } => self.tap.observe(self.seen(from, text)),
             Item::TooLong { length } => self.tap.observe(self.seen(from, "").skipping(length)),
+            Item::CrowdedOut => self.tap.lose(&self.seen(from, "")),
             Item::Control { .. } => {}
         }
     }
@@ -217,6 +228,10 @@ where
             Item::TooLong { length } => {
                 self.tap.observe(self.seen(from, "").skipping(length));
                 (Opcode::TEXT, bytes::Bytes::new(), Verdict::refusing(too_long(length)))
+            }
+            Item::CrowdedOut => {
+                self.tap.lose(&self.seen(from, ""));
+                (Opcode::TEXT, bytes::Bytes::new(), Verdict::refusing(crowded_out()))
             }
         };
         if verdict.passes() {
@@ -306,11 +321,10 @@ async fn write(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<(
 }
 
 fn too_long(length: u64) -> Refusal {
-    Refusal {
-        index: None,
-        reason: RefusalReason::NotAMessage,
-        message: format!("a message of {length} bytes is too long to be judged"),
-        facts: None,
-        findings: Vec::new(),
-    }
+    let message = format!("a message of {length} bytes is too long to be judged");
+    refusal(RefusalReason::NotAMessage, message)
+}
+
+fn crowded_out() -> Refusal {
+    refusal(RefusalReason::NotAMessage, CROWDED_OUT)
 }

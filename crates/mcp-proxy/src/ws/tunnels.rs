@@ -116,8 +116,8 @@ impl Inner {
             return;
         };
         let name = Arc::clone(&place.name);
-        let SocketSettings { max_message, stall_timeout, ref drain, .. } = self.settings;
-        let limits = TunnelLimits { max_message, stall_timeout };
+        let SocketSettings { max_message, ref room, stall_timeout, ref drain, .. } = self.settings;
+        let limits = TunnelLimits { max_message, room: room.clone(), stall_timeout };
         let lane = (self.tap.clone(), name);
         Tunnel::run(streams, lane, limits, place.should_end(), drain).await;
     }

@@ -14,6 +14,7 @@ mod children;
 mod encoding;
 mod enforce;
 mod failures;
+mod limits;
 mod lost;
 mod otlp;
 mod partial;

@@ -105,11 +105,15 @@ pub(crate) struct Bridge {
 
 impl Bridge {
     pub(crate) fn start(upstream: SocketAddr, policy: Policy, settings: RemoteSettings) -> Bridge {
+        let url = format!("http://{upstream}/mcp");
+        let remote = Remote::new(&url, settings.max_line, &Access::default()).unwrap();
+        Bridge::to(remote, policy, settings)
+    }
+
+    fn to(remote: Remote, policy: Policy, settings: RemoteSettings) -> Bridge {
         let recording = Recording::new(policy);
         let (stream, other) = UnixStream::pair().unwrap();
         let input = other.try_clone().unwrap();
-        let url = format!("http://{upstream}/mcp");
-        let remote = Remote::new(&url, settings.max_line, &Access::default()).unwrap();
         let tap = recording.tap.clone();
         let running = tokio::spawn(async move {
             run_over(remote, (input, other), &tap, &settings).await;
@@ -333,4 +337,20 @@ async fn an_invalid_request_never_reaches_the_server_under_enforcement() {
     let outcome = bridge.end().await;
     assert_eq!(outcome.counts.rejected, 1);
     outcome.assert_same();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_server_that_says_nothing_is_given_up_on() {
+    // Its connections are established, but nobody reads from them.
+    let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}/mcp", silent.local_addr().unwrap());
+    let timeout = Duration::from_millis(200);
+    let remote = Remote::answering(&url, 1 << 20, timeout, &Access::default()).unwrap();
+    let bridge = Bridge::to(remote, Policy::observe(), RemoteSettings::default());
+    bridge.say(INITIALIZE).await;
+    let answer = bridge.hear().await;
+    assert_eq!((&answer["id"], error_of(&answer).0), (&json!(1), -32603), "{answer}");
+    assert!(error_of(&answer).1.contains("has not begun to answer"), "{answer}");
+    bridge.leave();
+    bridge.end().await;
 }

@@ -10,6 +10,7 @@ use super::{
 };
 
 const UPSTREAM: &str = "Access to the server at --upstream";
+const LIMITS: &str = "Limits";
 const REPLICAS: &str = "Several replicas of this proxy";
 
 #[derive(Debug, ClapArgs)]
@@ -63,8 +64,37 @@ pub(crate) struct ProxyArgs {
     #[arg(long, requires = "listen")]
     pub(crate) insecure: bool,
     /// How many copies of the server HTTP clients may have running, one for each session
-    #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "listen")]
+    #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "listen", help_heading = LIMITS)]
     pub(crate) max_children: u16,
+    /// How many connections clients may have; beyond it idle ones are closed, then new ones wait
+    #[arg(
+        long,
+        value_name = "NUMBER",
+        default_value_t = 10_000,
+        requires = "listen",
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = LIMITS
+    )]
+    pub(crate) max_connections: u32,
+    /// How much may be held at once of messages that are not complete or wait to be sent
+    #[arg(
+        long,
+        value_name = "SIZE",
+        default_value = "256M",
+        requires = "listen",
+        value_parser = size,
+        help_heading = LIMITS
+    )]
+    pub(crate) max_buffered: u64,
+    /// Seconds until a server at --upstream has to begin its answer to an HTTP request
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 600,
+        value_parser = clap::value_parser!(u32).range(1..),
+        help_heading = LIMITS
+    )]
+    pub(crate) answer_timeout: u32,
     /// Share sessions with other replicas of this proxy through Redis or Valkey, such as
     /// `redis://127.0.0.1:6379/0`, or `rediss://` for TLS
     #[arg(long, value_name = "URL", requires = "listen", help_heading = REPLICAS)]

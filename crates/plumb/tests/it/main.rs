@@ -28,6 +28,7 @@ mod mock;
 #[cfg(unix)]
 mod proxy;
 #[cfg(unix)]
+mod proxy_limits;
 mod proxy_operation;
 #[cfg(unix)]
 mod proxy_policy;

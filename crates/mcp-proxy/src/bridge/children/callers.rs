@@ -1,12 +1,13 @@
 use std::collections::HashMap;
 
 use bytes::Bytes;
-use mcp_core::OutboundRole;
+use mcp_core::{MemoryBudget, MemoryShare, OutboundRole};
 use mcp_json::Span;
 use tokio::sync::mpsc;
 
 use crate::{
     bridge::glance::{Located, Message, Reference},
+    http::CROWDED_OUT,
     splice::with_parts,
 };
 
@@ -15,6 +16,8 @@ use crate::{
 pub(super) struct Delivery {
     pub(super) bytes: Bytes,
     pub(super) role: OutboundRole,
+    /// Of what may wait for its caller, and for all.
+    pub(super) held: Option<[MemoryShare; 2]>,
 }
 
 /// Those who wait for answers of a shared child. They may use the same ids, so each request gets a
@@ -33,7 +36,43 @@ struct Caller {
     id: Bytes,
     /// The token by which it asked for progress.
     token: Option<Bytes>,
-    deliveries: mpsc::Sender<Delivery>,
+    deliveries: Inbox,
+    /// What its id and token take.
+    _held: MemoryShare,
+}
+
+/// Where messages wait for a caller.
+#[derive(Debug, Clone)]
+pub(super) struct Inbox {
+    messages: mpsc::UnboundedSender<Delivery>,
+    /// What may wait for this caller, unless it is a single message.
+    own: MemoryBudget,
+    /// What may wait for all callers.
+    room: MemoryBudget,
+}
+
+/// How much may wait for a caller, in bytes.
+const UNREAD: usize = 1 << 20;
+/// What a message takes besides its text, roughly.
+const OVERHEAD: usize = 128;
+
+impl Inbox {
+    pub(super) fn new(room: &MemoryBudget) -> (Inbox, mpsc::UnboundedReceiver<Delivery>) {
+        let (messages, delivered) = mpsc::unbounded_channel();
+        let (own, room) = (MemoryBudget::new(UNREAD), room.clone());
+        (Inbox { messages, own, room }, delivered)
+    }
+
+    /// Adds a message, without waiting; `false` if there is no room for it.
+    pub(super) fn put(&self, bytes: Bytes, role: OutboundRole) -> bool {
+        let size = bytes.len() + OVERHEAD;
+        let (Some(own), Some(room)) = (self.own.take(size), self.room.take(size)) else {
+            return false;
+        };
+        // If it is closed, the caller has just left.
+        let _ = self.messages.send(Delivery { bytes, role, held: Some([own, room]) });
+        true
+    }
 }
 
 /// A request as the child gets it.
@@ -48,7 +87,7 @@ pub(super) struct Numbered {
 pub(super) struct Addressed {
     pub(super) number: i64,
     pub(super) text: Bytes,
-    pub(super) deliveries: mpsc::Sender<Delivery>,
+    pub(super) deliveries: Inbox,
 }
 
 impl Callers {
@@ -58,11 +97,14 @@ impl Callers {
         text: &Bytes,
         request: &Message,
         id: &Located,
-        deliveries: mpsc::Sender<Delivery>,
+        deliveries: Inbox,
     ) -> Result<Numbered, String> {
         if let Some(reason) = &self.over {
             return Err(reason.clone());
         }
+        let length = |located: &Located| located.span.end - located.span.start;
+        let kept = length(id) + request.token.as_ref().map_or(0, length);
+        let held = deliveries.room.take(kept).ok_or(CROWDED_OUT)?;
         self.next += 1;
         let number = self.next;
         let written = Bytes::from(number.to_string());
@@ -72,6 +114,7 @@ impl Callers {
             id: part(text, id.span),
             token: request.token.as_ref().map(|token| part(text, token.span)),
             deliveries,
+            _held: held,
         };
         self.open.insert(number, caller);
         Ok(Numbered { number, text: with_parts(text, parts) })
@@ -155,12 +198,57 @@ mod tests {
         let text = Bytes::from(text);
         let glance = Glance::at(&text, Limits::default()).unwrap();
         let request = glance.single().unwrap();
-        let (deliveries, _) = mpsc::channel(1);
+        let (deliveries, _) = Inbox::new(&MemoryBudget::new(1 << 20));
         callers.begin(&text, request, request.id.as_ref().unwrap(), deliveries).unwrap()
     }
 
     fn seen(text: &str) -> (Bytes, Glance) {
         (text.to_owned().into(), Glance::at(text.as_bytes(), Limits::default()).unwrap())
+    }
+
+    #[test]
+    fn what_waits_for_a_caller_has_a_limit_of_its_own_and_one_with_all_others() {
+        let room = MemoryBudget::new(4 * UNREAD);
+        let (inbox, mut delivered) = Inbox::new(&room);
+        let put = |inbox: &Inbox, size: usize| {
+            inbox.put(vec![b' '; size - OVERHEAD].into(), OutboundRole::Notification)
+        };
+        let small = MemoryBudget::SMALL;
+        for _ in 0..UNREAD / small {
+            assert!(put(&inbox, small));
+        }
+        assert!(!put(&inbox, OVERHEAD), "one is too many");
+        drop(delivered.try_recv());
+        assert!(put(&inbox, OVERHEAD), "there is room again");
+        drop(delivered);
+        assert_eq!(room.used(), 0);
+
+        let (large, _delivered) = Inbox::new(&room);
+        assert!(put(&large, 3 * UNREAD), "it is alone");
+        assert!(!put(&large, OVERHEAD));
+        let (other, _delivered) = Inbox::new(&room);
+        assert!(!put(&other, UNREAD), "the last quarter is for small messages");
+        assert!(put(&other, small));
+    }
+
+    #[test]
+    fn a_request_whose_id_finds_no_room_is_refused() {
+        let room = MemoryBudget::new(100);
+        let mut callers = Callers::default();
+        let mut ask = |length: usize| {
+            let text =
+                Bytes::from(format!(r#"{{"id":"{}","method":"m"}}"#, "x".repeat(length - 2)));
+            let glance = Glance::at(&text, Limits::default()).unwrap();
+            let request = glance.single().unwrap();
+            let (inbox, _) = Inbox::new(&room);
+            callers.begin(&text, request, request.id.as_ref().unwrap(), inbox)
+        };
+        let first = ask(60).unwrap().number;
+        assert_eq!(ask(41).unwrap_err(), CROWDED_OUT);
+        let second = ask(40).unwrap().number;
+        assert_eq!(room.used(), 100);
+        assert!(callers.end(first) && callers.end(second));
+        assert_eq!(room.used(), 0);
     }
 
     #[test]

@@ -17,7 +17,8 @@ use std::{
 use bytes::Bytes;
 use http::request::Parts;
 use mcp_core::{
-    BoxFuture, Inbound, Outbound, OutboundRole, ResponseStatus, Transport, TransportError,
+    BoxFuture, Inbound, MemoryBudget, Outbound, OutboundRole, ResponseStatus, Transport,
+    TransportError,
 };
 use mcp_json::{Limits, Parsed};
 use mcp_jsonrpc::ErrorCode;
@@ -37,7 +38,7 @@ use super::{
     lane::{Lane, Wire},
     text::failure,
 };
-use crate::{Access, Tap, UpstreamError, shutdown::Drain};
+use crate::{Access, Tap, UpstreamError, metrics::OpenSessions, shutdown::Drain};
 
 /// Whom [`Children`] serve, and their limits.
 #[derive(Debug, Clone)]
@@ -54,6 +55,8 @@ pub struct ChildrenSettings {
     pub max_starts: usize,
     /// The longest message, in bytes. Longer ones do not pass. Default: 16 MiB.
     pub max_message: usize,
+    /// What may wait at once for clients of the child without sessions, in bytes. Default: 256 MiB.
+    pub room: MemoryBudget,
     /// How long a child may take to exit after its input was closed, before it is told to. Default:
     /// 5 s.
     pub exit_wait: Duration,
@@ -66,6 +69,8 @@ pub struct ChildrenSettings {
     pub drain: Drain,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
+    /// Where open sessions are counted.
+    pub sessions: OpenSessions,
 }
 
 impl Default for ChildrenSettings {
@@ -76,11 +81,13 @@ impl Default for ChildrenSettings {
             max_children: 100,
             max_starts: 10,
             max_message: 16 << 20,
+            room: MemoryBudget::new(256 << 20),
             exit_wait: Duration::from_secs(5),
             terminate_wait: Duration::from_secs(2),
             log_stderr: false,
             drain: Drain::default(),
             name: None,
+            sessions: OpenSessions::default(),
         }
     }
 }
@@ -90,6 +97,8 @@ impl Default for ChildrenSettings {
 struct Launcher {
     server: Server,
     limits: Limits,
+    /// What may wait for clients at once.
+    room: MemoryBudget,
     tap: Tap,
     drain: Drain,
     /// The name of the server, if there are several.
@@ -184,6 +193,7 @@ impl Children {
         let launcher = Arc::new(Launcher {
             server,
             limits: Limits { max_bytes: settings.max_message, ..Limits::default() },
+            room: settings.room.clone(),
             tap: tap.clone(),
             drain: settings.drain.clone(),
             prefix: settings.name.clone(),
@@ -231,7 +241,9 @@ impl Children {
         };
         match started {
             Ok(((child, lane), permit)) => {
-                let relay = SessionRelay::new(transport, child, lane, launcher.limits);
+                let _open = settings.sessions.begin();
+                let limits = (launcher.limits, launcher.room.clone());
+                let relay = SessionRelay::new(transport, child, lane, limits);
                 relay.run(first, &launcher.drain).await;
                 drop(permit);
             }

@@ -2,8 +2,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use mcp_core::{
-    Inbound, MessageEnds, Outbound, OutboundRole, RefusalReason, ResponseStatus, Side, Ticket,
-    Transport, TransportError,
+    Inbound, MemoryBudget, MessageEnds, Outbound, OutboundRole, RefusalReason, ResponseStatus,
+    Side, Ticket, Transport, TransportError,
 };
 use mcp_json::Limits;
 use mcp_jsonrpc::{ErrorCode, JsonRpcId, JsonRpcNotification, MessageKind};
@@ -18,6 +18,7 @@ use crate::{
         text::{failure, refusal},
         waiting::{Exchange, Waiting},
     },
+    http::CROWDED_OUT,
     respond::Replacement,
     shutdown::{Drain, Phase, STOPPED},
 };
@@ -33,6 +34,8 @@ pub(super) struct SessionRelay {
     child: Arc<dyn Transport>,
     lane: Lane,
     limits: Limits,
+    /// What requests of the child may take that wait for a stream of the client.
+    room: MemoryBudget,
     waiting: Mutex<Waiting>,
 }
 
@@ -41,10 +44,10 @@ impl SessionRelay {
         transport: Arc<dyn Transport>,
         child: Arc<dyn Transport>,
         lane: Lane,
-        limits: Limits,
+        (limits, room): (Limits, MemoryBudget),
     ) -> Arc<SessionRelay> {
         let waiting = Mutex::default();
-        Arc::new(SessionRelay { transport, child, lane, limits, waiting })
+        Arc::new(SessionRelay { transport, child, lane, limits, room, waiting })
     }
 
     /// Passes messages until the session ends or the child exits. Then the child is ended, and
@@ -116,7 +119,16 @@ impl SessionRelay {
             return;
         };
         if let Some(ticket) = ticket {
-            self.lock().begin(ticket, &glance, false);
+            let refused = {
+                let mut waiting = self.lock();
+                waiting.begin(ticket, &glance, false);
+                // How many there may be is up to the transport.
+                let full = waiting.room_in(usize::MAX).err();
+                full.and_then(|full| Some((full, waiting.end(ticket)?)))
+            };
+            if let Some((full, exchange)) = refused {
+                return self.fail(ticket, &exchange, &full.to_string()).await;
+            }
         }
         if let Err(error) = self.write(line).await
             && let Some(ticket) = ticket
@@ -245,9 +257,19 @@ impl SessionRelay {
                 if held.len() >= MAX_HELD {
                     held.join_next().await;
                 }
+                let room = loop {
+                    match self.room.take(line.len()) {
+                        Some(room) => break room,
+                        None if held.join_next().await.is_some() => {}
+                        None => return self.answer_child(id, CROWDED_OUT).await,
+                    }
+                };
                 // The client may not have a stream for it yet. Answers do not wait for that.
                 let relay = Arc::clone(self);
-                held.spawn(async move { relay.question(ticket, id, line).await });
+                held.spawn(async move {
+                    relay.question(ticket, id, line).await;
+                    drop(room);
+                });
                 tokio::task::yield_now().await;
             }
             // Nobody has asked, or it is no message.
@@ -259,10 +281,15 @@ impl SessionRelay {
     async fn question(&self, ticket: Option<Ticket>, id: Option<JsonRpcId>, bytes: Bytes) {
         let role = OutboundRole::Request;
         let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
-        if let Err(error) = self.transport.send(outbound).await
-            && let Some(id) = id
-        {
-            let answer = failure(Some(id), ErrorCode::InternalError, &error.to_string());
+        if let Err(error) = self.transport.send(outbound).await {
+            self.answer_child(id, &error.to_string()).await;
+        }
+    }
+
+    /// Tells the child why its request gets no answer.
+    async fn answer_child(&self, id: Option<JsonRpcId>, reason: &str) {
+        if id.is_some() {
+            let answer = failure(id, ErrorCode::InternalError, reason);
             self.lane.stand_in(Side::Client, &answer);
             let _ = self.write(answer).await;
         }

@@ -9,18 +9,16 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::{
-    Inbound, Outbound, OutboundRole, RefusalReason, ResponseStatus, Side, Ticket, Transport,
+    Inbound, MemoryBudget, Outbound, OutboundRole, RefusalReason, ResponseStatus, Side, Ticket,
+    Transport,
 };
 use mcp_json::Limits;
 use mcp_jsonrpc::{ErrorCode, MessageKind};
-use tokio::{
-    sync::{Mutex as AsyncMutex, mpsc},
-    time::Instant,
-};
+use tokio::{sync::Mutex as AsyncMutex, time::Instant};
 
 use super::{
     Launcher,
-    callers::{Addressed, Callers, Delivery, Numbered},
+    callers::{Addressed, Callers, Delivery, Inbox, Numbered},
     session::cancelled,
 };
 use crate::{
@@ -33,9 +31,6 @@ use crate::{
     respond::Replacement,
     shutdown::{Drain, Phase, STOPPED},
 };
-
-/// How many messages a caller may leave unread before it is given up.
-const UNREAD: usize = 64;
 
 /// The child that serves all requests without a session. It is started with the first of them, and
 /// again if it has exited.
@@ -135,7 +130,8 @@ impl SharedChild {
         let started = self.launcher.start("shared").await;
         let (child, lane) = started.map_err(|error| error.to_string())?;
         let (limits, drain) = (self.launcher.limits, self.launcher.drain.clone());
-        let running = Arc::new(Running { child, lane, limits, callers: Mutex::default(), drain });
+        let (room, callers) = (self.launcher.room.clone(), Mutex::default());
+        let running = Arc::new(Running { child, lane, limits, room, callers, drain });
         tokio::spawn(Arc::clone(&running).read_all());
         state.running = Some(Arc::clone(&running));
         Ok(running)
@@ -160,12 +156,13 @@ struct Exchange {
 impl Exchange {
     async fn answer(&self, bytes: Bytes, status: ResponseStatus) {
         if self.ticket.is_some() {
-            self.send(Delivery { bytes, role: OutboundRole::Response(status) }).await;
+            let role = OutboundRole::Response(status);
+            self.send(Delivery { bytes, role, held: None }).await;
         }
     }
 
     async fn send(&self, delivery: Delivery) {
-        let (Delivery { bytes, role }, ticket) = (delivery, self.ticket);
+        let (Delivery { bytes, role, held: _held }, ticket) = (delivery, self.ticket);
         let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
         if let Err(error) = self.transport.send(outbound).await {
             tracing::debug!(%error, "a message of the server did not reach the client");
@@ -197,6 +194,8 @@ struct Running {
     child: Arc<dyn Transport>,
     lane: Lane,
     limits: Limits,
+    /// What may wait for callers.
+    room: MemoryBudget,
     callers: Mutex<Callers>,
     drain: Drain,
 }
@@ -205,8 +204,8 @@ impl Running {
     /// Passes a request to the child, and what comes back to the client.
     async fn ask(&self, exchange: &Exchange, line: &Bytes, request: &Message) {
         let Some(id) = &request.id else { return };
-        let (sender, mut deliveries) = mpsc::channel(UNREAD);
-        let begun = self.callers().begin(line, request, id, sender);
+        let (inbox, mut deliveries) = Inbox::new(&self.room);
+        let begun = self.callers().begin(line, request, id, inbox);
         let Numbered { number, text } = match begun {
             Ok(numbered) => numbered,
             Err(reason) => {
@@ -373,15 +372,11 @@ impl Running {
     /// Hands a message to its caller, without waiting: others must not be held up.
     async fn hand_over(&self, found: Addressed, role: OutboundRole) {
         let Addressed { number, text, deliveries } = found;
-        match deliveries.try_send(Delivery { bytes: text, role }) {
-            Err(mpsc::error::TrySendError::Full(_)) => {
-                tracing::warn!("a client does not read its messages and is given up");
-                // Its exchange ends when the last sender is gone.
-                drop(deliveries);
-                self.cancel(number).await;
-            }
-            // If it is closed, the caller has just left.
-            Ok(()) | Err(mpsc::error::TrySendError::Closed(_)) => {}
+        if !deliveries.put(text, role) {
+            tracing::warn!("a client does not read its messages and is given up");
+            // Its exchange ends when the last sender is gone.
+            drop(deliveries);
+            self.cancel(number).await;
         }
     }
 

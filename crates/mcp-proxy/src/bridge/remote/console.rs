@@ -9,7 +9,10 @@ use std::{
 use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
-use crate::stdio::splitter::{Line, Splitter};
+use crate::{
+    bridge::outbox::Outbox,
+    stdio::splitter::{Line, Splitter},
+};
 
 /// A line of the client.
 #[derive(Debug)]
@@ -24,7 +27,7 @@ pub(super) enum ClientLine {
     },
 }
 
-/// How many lines may wait in either direction.
+/// How many lines of the client may wait.
 const QUEUE: usize = 16;
 const BUFFER: usize = 64 << 10;
 
@@ -63,14 +66,14 @@ pub(super) fn lines_of(
 /// Writes every text as a line, until it cannot. The second completes when nothing more is written.
 pub(super) fn writer_to(
     mut output: impl Write + Send + 'static,
-) -> (mpsc::Sender<Bytes>, oneshot::Receiver<()>) {
-    let (sender, mut texts) = mpsc::channel::<Bytes>(QUEUE);
+) -> (Outbox, oneshot::Receiver<()>) {
+    let (outbox, mut texts) = Outbox::new();
     let (done, is_done) = oneshot::channel();
     thread::spawn(move || {
         let mut out = Vec::new();
-        while let Some(text) = texts.blocking_recv() {
+        while let Some(posted) = texts.blocking_recv() {
             out.clear();
-            out.extend_from_slice(&text);
+            out.extend_from_slice(&posted.text);
             out.push(b'\n');
             // In one piece: the client may look at it at once.
             if output.write_all(&out).and_then(|()| output.flush()).is_err() {
@@ -81,5 +84,5 @@ pub(super) fn writer_to(
         drop(texts);
         let _ = done.send(());
     });
-    (sender, is_done)
+    (outbox, is_done)
 }

@@ -14,7 +14,7 @@ use mcp_core::{
 use mcp_json::{Limits, Node};
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
 use tokio::{
-    sync::{Notify, mpsc, watch},
+    sync::{Notify, watch},
     time::Instant,
 };
 
@@ -24,6 +24,7 @@ use crate::{
     bridge::{
         glance::{Glance, Reference, read},
         lane::Lane,
+        outbox::Outbox,
         overlong,
         text::{failure, refusal},
         waiting::{Exchange, Waiting},
@@ -37,7 +38,7 @@ pub(super) struct Link {
     lane: Lane,
     limits: Limits,
     max_waiting: usize,
-    to_client: mpsc::Sender<Bytes>,
+    to_client: Outbox,
     state: Mutex<State>,
     next_ticket: AtomicU64,
     /// Whenever something has come from the server.
@@ -62,7 +63,7 @@ impl Link {
         remote: Remote,
         lane: Lane,
         (max_message, max_waiting): (usize, usize),
-        to_client: mpsc::Sender<Bytes>,
+        to_client: Outbox,
     ) -> Arc<Link> {
         let state = State {
             transport: None,
@@ -246,14 +247,13 @@ impl Link {
         let revision = headers.as_ref().and_then(|headers| headers.revision);
         let is_modern = revision.is_some_and(|revision| revision.era() == Era::Modern);
         let ticket = Ticket(self.next_ticket.fetch_add(1, Ordering::Relaxed));
-        let (has_room, lost) = {
+        let (room, lost) = {
             let mut state = self.lock();
             state.waiting.begin(ticket, glance, is_modern);
-            (state.waiting.len() <= self.max_waiting, state.lost.clone())
+            (state.waiting.room_in(self.max_waiting), state.lost.clone())
         };
-        if !has_room {
-            let limit = self.max_waiting;
-            return self.fail(ticket, &format!("more than {limit} requests are waiting")).await;
+        if let Err(full) = room {
+            return self.fail(ticket, &full.to_string()).await;
         }
         if let Some(lost) = lost.filter(|_| !is_modern) {
             let reason = format!("{lost}; begin a new conversation with `initialize`");
@@ -500,7 +500,7 @@ impl Link {
 
     async fn write(&self, line: Bytes) {
         // A client that does not read any more ends the conversation.
-        let _ = self.to_client.send(line).await;
+        let _ = self.to_client.post(line).await;
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {

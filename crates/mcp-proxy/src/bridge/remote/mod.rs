@@ -14,13 +14,15 @@ use std::{
 };
 
 use bytes::Bytes;
-use tokio::sync::mpsc;
 
 pub use self::server::{Remote, RemoteError};
 pub(crate) use self::socket::run_socket;
 
 use self::{console::ClientLine, link::Link};
-use super::lane::{Lane, Wire};
+use super::{
+    lane::{Lane, Wire},
+    outbox::Outbox,
+};
 use crate::{
     Tap,
     shutdown::{Drain, Phase, STOPPED},
@@ -37,7 +39,7 @@ impl Dialogue {
         remote: &Remote,
         lane: Lane,
         max_message: usize,
-        to_client: mpsc::Sender<Bytes>,
+        to_client: Outbox,
     ) -> Dialogue {
         let limits = (max_message, RemoteSettings::default().max_waiting);
         Dialogue(Link::new(remote.clone(), lane, limits, to_client))

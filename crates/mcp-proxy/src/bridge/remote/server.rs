@@ -31,7 +31,7 @@ enum Kind {
     Child(ChildCommand, ChildSettings),
 }
 
-/// How long a server may take to begin its response.
+/// How long a server may take to begin its answer, unless told otherwise.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What happens when a client opens its conversation again, or has lost it.
@@ -53,6 +53,21 @@ impl Remote {
     ///
     /// If the URL cannot be used.
     pub fn new(url: &str, max_message: usize, access: &Access) -> Result<Remote, RemoteError> {
+        Remote::answering(url, max_message, ANSWER_TIMEOUT, access)
+    }
+
+    /// The same for a server that, if it is reached over HTTP, has to begin each answer within
+    /// `answer_timeout`.
+    ///
+    /// # Errors
+    ///
+    /// If the URL cannot be used.
+    pub fn answering(
+        url: &str,
+        max_message: usize,
+        answer_timeout: Duration,
+        access: &Access,
+    ) -> Result<Remote, RemoteError> {
         // What is no URL at all is best explained by the client.
         if matches!(UrlKind::of(url), Ok(UrlKind::WebSocket)) {
             let server = WsServer::new(url, max_message, access)?;
@@ -63,7 +78,7 @@ impl Remote {
             max_message,
             // There is a limit on requests already, which does not make others wait.
             max_exchanges: usize::MAX,
-            answer_timeout: Some(ANSWER_TIMEOUT),
+            answer_timeout: Some(answer_timeout),
             headers: access.headers().clone(),
             tls: Some(access.tls(secure).map_err(UpstreamError::from)?),
             ..HttpSettings::default()

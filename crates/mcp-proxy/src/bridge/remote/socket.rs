@@ -3,16 +3,12 @@
 use mcp_core::{Inbound, Outbound, OutboundRole, Side, Transport as _, TransportError};
 use mcp_json::Limits;
 use mcp_transport::ws::{WsCloseReason, WsTransport};
-use tokio::sync::mpsc;
 
 use super::{Remote, RemoteSettings, console::ClientLine, link::Link};
 use crate::{
-    bridge::lane::Lane,
+    bridge::{lane::Lane, outbox::Outbox},
     shutdown::{Phase, STOPPED},
 };
-
-/// How many messages may wait for the client.
-const QUEUE: usize = 16;
 
 /// Connects a client over WebSocket to a server, until either leaves or `stop` completes.
 pub(crate) async fn run_socket(
@@ -24,7 +20,7 @@ pub(crate) async fn run_socket(
 ) {
     let RemoteSettings { max_line, max_waiting, .. } = *settings;
     let limits = Limits { max_bytes: max_line, ..Limits::default() };
-    let (to_client, mut texts) = mpsc::channel(QUEUE);
+    let (to_client, mut texts) = Outbox::new();
     let link = Link::new(remote, lane.clone(), (max_line, max_waiting), to_client);
     let listen = async {
         loop {
@@ -47,8 +43,8 @@ pub(crate) async fn run_socket(
         }
     };
     let speak = async {
-        while let Some(bytes) = texts.recv().await {
-            if say(&socket, bytes).await.is_err() {
+        while let Some(posted) = texts.recv().await {
+            if say(&socket, posted.text.clone()).await.is_err() {
                 return;
             }
         }
@@ -74,8 +70,8 @@ pub(crate) async fn run_socket(
         () = stopped => (STOPPED, WsCloseReason::GoingAway),
     };
     let told = async {
-        while let Some(bytes) = texts.recv().await {
-            let _ = say(&socket, bytes).await;
+        while let Some(posted) = texts.recv().await {
+            let _ = say(&socket, posted.text.clone()).await;
         }
         socket.close_with(close).await;
     };

@@ -47,6 +47,25 @@ impl Block {
         };
     }
 
+    /// How many bytes it keeps.
+    pub(super) fn held(&self) -> usize {
+        let lines = match &self.lines {
+            Lines::None => 0,
+            Lines::One(line) => line.len(),
+            Lines::Many(lines) => lines.len(),
+        };
+        let [event, id] = [&self.event.event, &self.event.id].map(|field| field.as_ref());
+        lines + event.map_or(0, Bytes::len) + id.map_or(0, Bytes::len)
+    }
+
+    /// Discards what there is, if it is the beginning of an event.
+    pub(super) fn skip_all(&mut self) {
+        if self.any_field {
+            self.skip(0, &[]);
+            (self.event.event, self.event.id) = (None, None);
+        }
+    }
+
     /// Discards a line of this many bytes and those before it, except for how they begin and end.
     pub(super) fn skip(&mut self, length: u64, line: &[&[u8]]) {
         self.length += length;

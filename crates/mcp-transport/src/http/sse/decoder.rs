@@ -114,6 +114,24 @@ impl Decoder {
         self.last_id.as_ref()
     }
 
+    /// How many bytes are kept of an event that is not complete.
+    pub fn held(&self) -> usize {
+        self.chunk.len() + self.partial.len() + self.block.held()
+    }
+
+    /// Keeps nothing of the event that is not complete; it comes out as [`Decoded::Skipped`].
+    pub fn skip_event(&mut self) {
+        let name = self.name_of_data();
+        let partial = std::mem::take(&mut self.partial);
+        if !partial.is_empty() && self.overlong.is_none() {
+            let mut ends = MessageEnds::default();
+            ends.push(partial.get(name..).unwrap_or_default());
+            let is_comment = partial.first() == Some(&b':');
+            self.overlong = Some(Overlong { length: partial.len() as u64, is_comment, ends });
+        }
+        self.block.skip_all();
+    }
+
     /// The maximum size of an event, in bytes.
     pub fn limit(&self) -> usize {
         self.limit
@@ -305,6 +323,26 @@ mod tests {
     #[test]
     fn a_byte_order_mark_counts_only_at_the_start() {
         assert_eq!(data_of("\u{feff}data: a\n\n\u{feff}data: b\n\n"), ["a"]);
+    }
+
+    #[test]
+    fn an_event_can_be_given_up_before_its_end() {
+        for beginning in ["data: a\ndata: b\ndata: c", "event: x\n", "data: a"] {
+            let mut decoder = Decoder::new(1000);
+            decoder.push(Bytes::from_static(beginning.as_bytes()));
+            assert_eq!(decoder.next_event(), None);
+            assert!(decoder.held() > 0);
+            decoder.skip_event();
+            assert_eq!(decoder.held(), 0, "{beginning}");
+            decoder.push(Bytes::from_static(b"dd\n\ndata: e\n\n"));
+            assert!(matches!(decoder.next_event(), Some(Decoded::Skipped { .. })), "{beginning}");
+            let next = Event::of(Bytes::from_static(b"e"));
+            assert_eq!(decoder.next_event(), Some(Decoded::Event(next)));
+        }
+        let mut between = Decoder::new(1000);
+        between.skip_event();
+        between.push(Bytes::from_static(b"data: e\n\n"));
+        assert!(matches!(between.next_event(), Some(Decoded::Event(_))), "none was at hand");
     }
 
     #[test]

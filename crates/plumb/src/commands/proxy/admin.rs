@@ -2,7 +2,7 @@ use std::{sync::Arc, thread};
 
 use mcp_proxy::{
     Watcher,
-    metrics::{self, Health, Metrics},
+    metrics::{self, Health, Metrics, OpenSessions},
     otlp::SpanCounts,
 };
 
@@ -45,6 +45,11 @@ impl Admin {
     /// Counts what passes.
     pub(super) fn watcher(&self) -> Option<Watcher> {
         self.0.as_ref().map(|(metrics, _)| metrics.watcher())
+    }
+
+    /// Where the open sessions with a server are counted.
+    pub(super) fn sessions(&self, upstream: Option<Arc<str>>) -> OpenSessions {
+        self.0.as_ref().map(|(metrics, _)| metrics.sessions(upstream)).unwrap_or_default()
     }
 
     /// Says that new clients are not welcome any more.

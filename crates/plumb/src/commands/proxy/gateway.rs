@@ -1,5 +1,6 @@
 use std::{io, sync::Arc, time::Duration};
 
+use mcp_core::MemoryBudget;
 use mcp_proxy::{
     Entrance, EntranceSettings, Routes, Tap,
     http::{Replica, SessionSeal},
@@ -9,6 +10,7 @@ use mcp_transport::http::server::{Servable, ServeSettings, Worker, serve_on, ser
 use tokio::net::TcpListener;
 
 use super::{
+    admin::Admin,
     listener::{ListenerPlan, serve_until_drained},
     servers::{Server, Target},
     sharing::Sharing,
@@ -43,6 +45,7 @@ impl<'a> GatewayPlan<'a> {
         args: &ProxyArgs,
         servers: &[(Server, Tap)],
         limit: usize,
+        admin: &Admin,
         (drain, sharing): (&Drain, Option<Sharing<'a>>),
     ) -> anyhow::Result<GatewayPlan<'a>> {
         let listener = ListenerPlan::new(listen, args)?;
@@ -67,8 +70,12 @@ impl<'a> GatewayPlan<'a> {
         settings.drain = drain.clone();
         settings.log_stderr = args.log_format == LogFormat::Json;
         settings.max_children = args.max_children.into();
+        settings.answer_timeout = Duration::from_secs(args.answer_timeout.into());
+        let room = usize::try_from(args.max_buffered).unwrap_or(usize::MAX);
+        settings.room = MemoryBudget::new(room);
         settings.exit_wait = Duration::from_secs(args.exit_wait.into());
         if let [(server @ Server { prefix: None, .. }, tap)] = servers {
+            settings.sessions = admin.sessions(None);
             let inside = Inside::One(entrance(server, tap, &settings)?);
             return Ok(GatewayPlan { listener, inside, drain: drain.clone(), sharing });
         }
@@ -76,6 +83,7 @@ impl<'a> GatewayPlan<'a> {
         for (server, tap) in servers {
             let Some(prefix) = server.prefix.clone() else { continue };
             settings.name = server.name();
+            settings.sessions = admin.sessions(server.name());
             routes.push((prefix, entrance(server, tap, &settings)?));
         }
         let inside = Inside::Several(Routes::new(routes, settings));
@@ -133,6 +141,7 @@ async fn welcome<S: Servable>(
 ) {
     let mut settings = ServeSettings::default();
     settings.keep_header_case = true;
+    settings.max_connections = plan.max_connections;
     serve_until_drained(drain, settings, async |settings, stop| {
         let stop = async {
             stop.await;

@@ -28,6 +28,7 @@ pub(super) struct ListenerPlan {
     pub(super) origins: Allowed,
     pub(super) token: Option<Arc<str>>,
     pub(super) tls: Option<Arc<ServerConfig>>,
+    pub(super) max_connections: usize,
     log: LogFormat,
 }
 
@@ -60,6 +61,7 @@ impl ListenerPlan {
             token,
             log: args.log_format,
             tls: tls(args)?,
+            max_connections: usize::try_from(args.max_connections).unwrap_or(usize::MAX),
         })
     }
 

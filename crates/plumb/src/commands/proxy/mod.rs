@@ -105,7 +105,7 @@ fn run(
     })?;
     control.attach(taps.all(), fixed, admin.clone());
     let ending = Ending { drain, open };
-    let outcome = pass(args, servers, &mut taps, limits.message_bytes, (ending, sharing));
+    let outcome = pass(args, servers, (&mut taps, &admin), limits.message_bytes, (ending, sharing));
     let (counts, records) = taps.finish();
     report.finish(&counts, &records);
     spans.finish(verbosity);
@@ -122,7 +122,7 @@ struct Ending<'a> {
 fn pass(
     args: &ProxyArgs,
     servers: Vec<Server>,
-    taps: &mut Taps,
+    (taps, admin): (&mut Taps, &Admin),
     limit: usize,
     (Ending { drain, open }, sharing): (Ending<'_>, Option<Sharing<'_>>),
 ) -> anyhow::Result<Outcome> {
@@ -132,7 +132,7 @@ fn pass(
             (server, tap)
         };
         let servers: Vec<(Server, Tap)> = servers.into_iter().map(with_tap).collect();
-        GatewayPlan::new(listen, args, &servers, limit, (drain, sharing))?.run()?;
+        GatewayPlan::new(listen, args, &servers, limit, admin, (drain, sharing))?.run()?;
         return Ok(Outcome::Clean);
     }
     let tap = taps.of(None);

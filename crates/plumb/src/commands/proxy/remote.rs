@@ -17,7 +17,8 @@ pub(super) fn run(
     limit: usize,
     drain: &Drain,
 ) -> anyhow::Result<()> {
-    let remote = Remote::new(url, limit, access).map_err(|error| {
+    let timeout = Duration::from_secs(args.answer_timeout.into());
+    let remote = Remote::answering(url, limit, timeout, access).map_err(|error| {
         Failure::new("the server cannot be used")
             .because(error)
             .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
