@@ -14,8 +14,10 @@ pub(super) fn interruptible<T>(work: impl Future<Output = T>) -> io::Result<Opti
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let done = runtime.block_on(async {
         tokio::select! {
-            done = work => Some(done),
+            // Signals are listened for before the work begins.
+            biased;
             () = shutdown::requested() => None,
+            done = work => Some(done),
         }
     });
     // What is still running must not keep us.

@@ -56,8 +56,9 @@ async fn serve_stdio(script: Arc<Script>, patience: Duration) -> anyhow::Result<
     let transport = Arc::new(stdio(&LineSettings::default()));
     let conversation = converse(transport, Arc::new(Playback::new(script)), patience);
     tokio::select! {
-        outcome = conversation => Ok(outcome?),
+        biased;
         () = shutdown::requested() => Ok(()),
+        outcome = conversation => Ok(outcome?),
     }
 }
 

@@ -97,8 +97,10 @@ fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let outcome = tokio::select! {
-            outcome = replay::play(&args.trace, &mut player, engine, origin) => Some(outcome),
+            // Signals are listened for before the server is started.
+            biased;
             () = shutdown::requested() => None,
+            outcome = replay::play(&args.trace, &mut player, engine, origin) => Some(outcome),
         };
         let done = player.finish().await;
         match outcome {

@@ -199,10 +199,14 @@ fn requests_between_streams_get_their_answers_before_the_end() {
     // It answers only when it is told to.
     let server =
         format!("read -r line; echo '{AGREED}'; read -r line; read -r go; echo '{PONG}'; cat");
-    let mut proxy = Running::start(&place, &["--drain-wait", "600", "--", "sh", "-c", &server]);
+    let wait = ["--drain-wait", "600", "--record", "r.jsonl", "--", "sh", "-c", &server];
+    let mut proxy = Running::start(&place, &wait);
     proxy.say(INITIALIZE);
     assert_eq!(proxy.hear(), AGREED);
     proxy.say(PING);
+    // What has passed is judged a moment later.
+    let record = place.0.path().join("r.jsonl");
+    while !fs::read_to_string(&record).unwrap_or_default().contains(r#""ping""#) {}
     proxy.signal("-TERM");
     proxy.told("told to stop");
     proxy.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
