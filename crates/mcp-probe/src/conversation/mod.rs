@@ -5,6 +5,7 @@ mod incoming;
 mod opening;
 
 use std::{
+    borrow::Cow,
     collections::BTreeSet,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -31,7 +32,7 @@ use crate::{
 #[non_exhaustive]
 pub enum Trouble {
     /// No answer in time.
-    #[error("`{what}` was not answered within {} ms", within.as_millis())]
+    #[error("{} was not answered within {} ms", named(what), within.as_millis())]
     Unanswered {
         /// To what.
         what: String,
@@ -41,7 +42,7 @@ pub enum Trouble {
         line: u64,
     },
     /// The HTTP exchange has ended without an answer.
-    #[error("`{what}` was not answered: {how}")]
+    #[error("{} was not answered: {how}", named(what))]
     Exchange {
         /// To what.
         what: String,
@@ -59,6 +60,11 @@ pub enum Trouble {
     /// It refuses the revision, or to be opened at all.
     #[error("the server did not open the conversation: {0}")]
     Refused(String),
+}
+
+/// The name of a method as code, and a phrase as it is.
+fn named(what: &str) -> Cow<'_, str> {
+    if what.contains(' ') { what.into() } else { format!("`{what}`").into() }
 }
 
 /// A conversation; a cheap handle, which may be used by several tasks at once.
