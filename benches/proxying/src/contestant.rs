@@ -19,6 +19,8 @@ pub struct Programs {
     pub plumb: PathBuf,
     /// `proxying-echo`.
     pub echo: PathBuf,
+    /// `proxying-copy`.
+    pub copy: PathBuf,
     /// `nginx`, if it is installed.
     pub nginx: Option<PathBuf>,
     /// The folder of `scripts/proxy-bench-peers` with `node_modules` and `venv`, if it is there.
@@ -125,7 +127,9 @@ impl Programs {
     pub fn on_streams(&self) -> Vec<(&'static str, Command)> {
         let mut direct = Command::new(&self.echo);
         direct.arg("stdio");
-        let mut all = vec![("nothing", direct)];
+        let mut copied = Command::new(&self.copy);
+        copied.arg(&self.echo).arg("stdio");
+        let mut all = vec![("nothing", direct), ("a plain copy", copied)];
         for (name, options) in MODES {
             let mut command = Command::new(&self.plumb);
             command.arg("proxy").args(options).arg("--").arg(&self.echo).arg("stdio");

@@ -48,6 +48,7 @@ struct Arguments {
 }
 
 const ECHO: &str = "proxying-echo";
+const COPY: &str = "proxying-copy";
 const OBSERVING: &str = "plumb, observing";
 const ENFORCING: &str = "plumb, enforcing";
 
@@ -69,6 +70,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let programs = Programs {
         plumb: arguments.plumb.clone(),
         echo: env::current_exe()?.with_file_name(ECHO),
+        copy: env::current_exe()?.with_file_name(COPY),
         nginx: nginx(),
         peers: arguments.peers.clone(),
     };
