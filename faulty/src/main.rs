@@ -9,7 +9,6 @@
 //! `--list` prints a line for each fault: name, phase, how messages must travel for it to show, a revision in which it
 //! shows, and what is wrong, with tabs between.
 
-
 mod fault;
 mod faults;
 mod http;
