@@ -20,6 +20,7 @@ pub(crate) enum Phase {
     Prompts,
     Completion,
     Subscriptions,
+    Tasks,
     Stateless,
     Shutdown,
     Http,
@@ -49,6 +50,8 @@ pub(crate) enum Era {
     VersionHeader,
     /// From 2025-03-26 to 2025-11-25: sessions over HTTP.
     Sessions,
+    /// 2025-11-25, which alone has tasks.
+    Tasks,
 }
 
 impl Phase {
@@ -69,6 +72,7 @@ impl Phase {
             Self::Prompts => "prompts",
             Self::Completion => "completion",
             Self::Subscriptions => "subscriptions",
+            Self::Tasks => "tasks",
             Self::Stateless => "stateless",
             Self::Shutdown => "shutdown",
             Self::Http => "http",
@@ -94,7 +98,8 @@ impl Era {
             | Self::Handshake
             | Self::NoBatches
             | Self::VersionHeader
-            | Self::Sessions => Revision::V2025_11_25,
+            | Self::Sessions
+            | Self::Tasks => Revision::V2025_11_25,
             Self::Stateless => Revision::V2026_07_28,
             Self::Batches => Revision::V2025_03_26,
         }

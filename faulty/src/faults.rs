@@ -255,6 +255,8 @@ faults! {
     ListAfterSubscribeDies "list-after-subscribe-dies" Subscriptions Stdio Handshake "dies when tools are listed while a resource is subscribed to";
     ThirdCallEmpty "third-call-empty" Tools Any Handshake "answers the third call of a conversation, and all that follow, without content";
     ReadAfterCancelEmpty "read-after-cancel-empty" Resources Any Handshake "reads resources without contents once a request was cancelled";
+    TaskResultUnrelated "task-result-unrelated" Tasks Any Tasks "does not say in the result of a task which task it is of";
+    TaskRevives "task-revives" Tasks Any Tasks "reports a task as working again after its result was handed out";
     SecondListenDies "second-listen-dies" Subscriptions Stdio Stateless "dies at the second `subscriptions/listen` of a conversation";
     UnsubscribeWedges "unsubscribe-wedges" Subscriptions Stdio Handshake "reads no resource any more once a subscription has ended";
 

@@ -20,6 +20,7 @@ use crate::{
         completion, handshake, listing, logging,
         stateless::{self, VERSION},
         subscriptions,
+        tasks::{self, Tasks},
     },
     offer::{prompts, resources},
     outbox::{MessageLog, Outbox, notify},
@@ -52,6 +53,7 @@ pub(crate) struct Conversation {
     /// Whether a subscription has ended.
     has_unsubscribed: AtomicBool,
     has_cancelled: AtomicBool,
+    tasks: Tasks,
     has_listened: AtomicBool,
     /// Calls under way by their ids; true ends one.
     running: Mutex<BTreeMap<String, watch::Sender<bool>>>,
@@ -82,6 +84,7 @@ impl Conversation {
             calls: AtomicUsize::new(0),
             has_unsubscribed: AtomicBool::new(false),
             has_cancelled: AtomicBool::new(false),
+            tasks: Tasks::default(),
             has_listened: AtomicBool::new(false),
             running: Mutex::default(),
         })
@@ -415,6 +418,11 @@ impl Conversation {
                 None => Err(self.lacking("name")),
             }),
             "completion/complete" => Some(completion::complete(params, faults)),
+            "tasks/get" | "tasks/result" | "tasks/list" | "tasks/cancel"
+                if revision == Revision::V2025_11_25 =>
+            {
+                Some(self.tasks.answer(&request.method, params, faults))
+            }
             "logging/setLevel" if !is_stateless => {
                 Some(logging::level(params, faults).map(|level| {
                     *held(&self.level) = Some(level);
@@ -465,6 +473,9 @@ impl Conversation {
         let outcome = outcome.map(|mut result| {
             if faults.has(Fault::ThirdCallEmpty) && calls >= 3 {
                 result = json!({});
+            }
+            if tasks::is_asked_for(params, revision) {
+                result = self.tasks.create(params, result);
             }
             if revision.is_stateless() { stateless::complete(result, faults) } else { result }
         });

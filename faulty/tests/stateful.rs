@@ -79,6 +79,18 @@ fn said(failure: &Failure) -> Vec<String> {
     methods.filter(|method| !is_opening(method)).collect()
 }
 
+/// The report of the first seed by which a rule is broken: what a walk does is left to chance.
+async fn found(target: &Target, settings: &Settings, is_meant: impl Fn(&str) -> bool) -> Report {
+    for seed in 1..=8 {
+        let settings = Settings { seed: Seed::new(seed), ..settings.clone() };
+        let report = test(target.clone(), settings).await;
+        if report.failures().any(|failure| is_meant(failure.finding.rule.name)) {
+            return report;
+        }
+    }
+    panic!("nothing was found");
+}
+
 #[track_caller]
 fn first<'r>(report: &'r Report, rule: &str) -> &'r Failure {
     let found: Vec<&str> = report.failures().map(|failure| failure.finding.rule.name).collect();
@@ -91,7 +103,8 @@ fn first<'r>(report: &'r Report, rule: &str) -> &'r Failure {
 #[tokio::test(flavor = "multi_thread")]
 async fn dying_at_a_list_after_a_subscription_takes_two_steps() {
     let target = over_stdio(Some("list-after-subscribe-dies"));
-    let report = test(target, walks(&[Revision::V2025_11_25])).await;
+    let settings = walks(&[Revision::V2025_11_25]);
+    let report = found(&target, &settings, |rule| rule == "server-died").await;
     let said = said(first(&report, "server-died"));
     assert_eq!(said, ["resources/subscribe", "tools/list"]);
 }
@@ -109,11 +122,10 @@ async fn an_empty_third_call_takes_three_calls() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_that_hangs_after_a_subscription_has_ended_is_found() {
-    let target = over_stdio(Some("unsubscribe-wedges"));
     let mut settings = walks(&[Revision::V2025_11_25]);
     settings.limits.answer = std::time::Duration::from_secs(2);
-    let report = test(target, settings).await;
-    let said = said(report.failures().next().expect("nothing was found"));
+    let report = found(&over_stdio(Some("unsubscribe-wedges")), &settings, |_| true).await;
+    let said = said(report.failures().next().unwrap());
     let at = |method: &str| said.iter().position(|said| said == method);
     // How short it gets depends on the time that the machine has for it.
     let ended = at("resources/unsubscribe").unwrap();
@@ -137,6 +149,22 @@ async fn an_empty_read_after_a_cancellation_takes_both_also_over_http() {
         let said = said(first(&report, "result-invalid"));
         let steps: Vec<&String> = said.iter().filter(|said| *said != "ping").collect();
         assert_eq!(steps, ["tools/call", "notifications/cancelled", "resources/read"]);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn faults_of_tasks_are_found_and_take_as_many_steps_as_they_need() {
+    for (fault, rule, steps) in [
+        ("task-result-unrelated", "task-result-related-missing", &["tasks/result"][..]),
+        ("task-revives", "task-result-not-blocking", &["tasks/result", "tasks/get"]),
+    ] {
+        let served = Served::start(Some(fault));
+        for target in [over_stdio(Some(fault)), served.target()] {
+            let settings = walks(&[Revision::V2025_11_25]);
+            let report = found(&target, &settings, |found| found == rule).await;
+            let said = said(first(&report, rule));
+            assert_eq!(said, [&["tools/call"], steps].concat(), "{fault}");
+        }
     }
 }
 
@@ -167,7 +195,7 @@ async fn without_a_fault_nothing_is_found() {
             assert!(found.is_empty(), "{}", found.join("\n"));
             let walked = report.results.iter().filter(|it| it.name.starts_with("walk/"));
             let passed = walked.filter(|result| result.outcome == Outcome::Passed).count();
-            assert_eq!(passed, 4 * Revision::ALL.len());
+            assert_eq!(passed, 6 * Revision::ALL.len());
         }
     }
 }

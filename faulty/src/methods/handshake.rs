@@ -66,6 +66,10 @@ pub(crate) fn capabilities(revision: Revision, faults: Faults) -> Value {
     if revision >= Revision::V2025_03_26 {
         capabilities["completions"] = json!({});
     }
+    if revision == Revision::V2025_11_25 {
+        capabilities["tasks"] =
+            json!({"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}});
+    }
     match faults.0 {
         Some(Fault::CapabilityNotObject) => capabilities["tools"] = json!(true),
         Some(Fault::ToolsUndeclared) => {

@@ -7,3 +7,4 @@ pub(crate) mod listing;
 pub(crate) mod logging;
 pub(crate) mod stateless;
 pub(crate) mod subscriptions;
+pub(crate) mod tasks;

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::{faults::Fault, revision::Revision, server::Faults, world::World};
+use crate::{faults::Fault, methods::tasks, revision::Revision, server::Faults, world::World};
 
 pub(crate) const CITIES: [&str; 3] = ["Lisbon", "Oslo", "Quito"];
 pub(crate) const UNITS: [&str; 2] = ["celsius", "fahrenheit"];
@@ -17,6 +17,11 @@ pub(crate) fn tools(world: &World, revision: Revision, faults: Faults) -> Vec<Va
         for tool in tools.iter_mut().filter_map(Value::as_object_mut) {
             tool.remove("outputSchema");
             tool.remove("title");
+        }
+    }
+    if revision == Revision::V2025_11_25 {
+        for tool in tools.iter_mut().filter(|tool| tool["name"] == tasks::TOOL) {
+            tool["execution"] = json!({"taskSupport": "optional"});
         }
     }
     spoil(&mut tools, faults);

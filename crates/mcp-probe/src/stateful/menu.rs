@@ -26,6 +26,10 @@ pub(super) struct Menu {
     changes: Option<Value>,
     logs: bool,
     cancels: bool,
+    /// Tools that run as tasks.
+    tasks: Vec<Tool>,
+    /// What can be asked about tasks.
+    about_tasks: Vec<&'static str>,
 }
 
 struct Tool {
@@ -57,6 +61,8 @@ enum Kind {
     Listen,
     Unlisten,
     Level,
+    Task,
+    OfTask,
 }
 
 impl Menu {
@@ -71,14 +77,25 @@ impl Menu {
         let lists = LISTS.iter().enumerate();
         let lists = lists.filter(|(_, (method, ..))| offer.pages.contains_key(method));
         let permitted = offer.tools.iter().filter(|tool| settings.safety.permits(tool).is_ok());
-        // Walks have no tasks.
-        let plain = permitted.filter(|tool| tool["execution"]["taskSupport"] != "required");
-        let tools = plain.filter_map(|tool| {
+        let tool = |tool: &Value| {
             let name = text(&tool["name"])?;
             let samples = settings.arguments.get(&name).cloned().unwrap_or_default();
             let values = Values::of(&tool["inputSchema"], revision);
             Some(Tool { name, samples, values })
+        };
+        let support = |tool: &Value| tool["execution"]["taskSupport"].clone();
+        let plain = permitted.clone().filter(|tool| support(tool) != "required");
+        let has_tasks =
+            revision == Revision::V2025_11_25 && offer.has("/tasks/requests/tools/call");
+        let tasks = permitted.filter(|tool| {
+            has_tasks && (support(tool) == "optional" || support(tool) == "required")
         });
+        let about_tasks = [
+            ("tasks/get", has_tasks),
+            ("tasks/result", has_tasks),
+            ("tasks/list", has_tasks && offer.has("/tasks/list")),
+            ("tasks/cancel", has_tasks && offer.has("/tasks/cancel")),
+        ];
         let prompts: Vec<Prompt> = offer
             .prompts
             .iter()
@@ -100,7 +117,9 @@ impl Menu {
         }
         Menu {
             lists: lists.map(|(index, _)| index).collect(),
-            tools: tools.collect(),
+            tools: plain.filter_map(tool).collect(),
+            tasks: tasks.filter_map(tool).collect(),
+            about_tasks: about_tasks.iter().filter(|it| it.1).map(|it| it.0).collect(),
             resources: offer.resources.iter().filter_map(|it| text(&it["uri"])).collect(),
             prompts,
             completions,
@@ -150,6 +169,11 @@ impl Menu {
                 simpler.push(call(arguments, false, *cancel));
                 simpler.push(call(arguments, *progress, false));
             }
+            Step::Task { tool, .. } => {
+                let known = self.tasks.iter().find(|known| known.name == *tool);
+                let least = known.and_then(Tool::least);
+                simpler.extend(least.map(|arguments| Step::Task { tool: tool.clone(), arguments }));
+            }
             Step::Prompt { name, .. } => {
                 let prompt = self.prompts.iter().find(|prompt| prompt.name == *name);
                 simpler.extend(prompt.map(|prompt| prompt.step(|_| false)));
@@ -185,13 +209,21 @@ impl Menu {
             (Kind::Listen, self.changes.is_some()),
             (Kind::Unlisten, self.changes.is_some()),
             (Kind::Level, self.logs),
+            (Kind::Task, !self.tasks.is_empty()),
+            (Kind::OfTask, !self.tasks.is_empty()),
         ];
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
     }
 
     /// A step, which need not be allowed to follow.
     fn draw(&self, random: &mut Random, walk: &[Step]) -> Option<Step> {
-        let kind = *random.choose(&self.kinds())?;
+        // Who has started a task asks about it.
+        let has_task = matches!(walk.last(), Some(Step::Task { .. } | Step::OfTask(_)));
+        let kind = if has_task && !random.one_in(4) {
+            Kind::OfTask
+        } else {
+            *random.choose(&self.kinds())?
+        };
         Some(match kind {
             Kind::Greet => Step::Greet,
             Kind::List => Step::List(*random.choose(&self.lists)?),
@@ -223,6 +255,11 @@ impl Menu {
             Kind::Listen => Step::Listen(self.changes.clone()?),
             Kind::Unlisten => Step::Unlisten,
             Kind::Level => Step::Level(random.choose(&LEVELS)?),
+            Kind::Task => {
+                let tool = random.choose(&self.tasks)?;
+                Step::Task { tool: tool.name.clone(), arguments: tool.arguments(random)? }
+            }
+            Kind::OfTask => Step::OfTask(random.choose(&self.about_tasks)?),
         })
     }
 }

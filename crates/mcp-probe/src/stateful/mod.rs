@@ -1,7 +1,7 @@
 //! The phase `stateful`: walks through everything that is offered.
 //!
 //! A walk is a conversation that is valid at each step: lists and their pages, calls, prompts,
-//! resources, completions, subscriptions, levels, pings, cancellations, in an order that follows from
+//! resources, completions, subscriptions, levels, tasks, pings, cancellations, in an order that follows from
 //! the seed. The rules watch, and the server must answer and stay alive. A walk that fails is shrunk
 //! to the shortest conversation in which the same rule is broken, and that is what is reported.
 
@@ -9,6 +9,7 @@ mod menu;
 mod perform;
 mod shrink;
 mod step;
+mod task;
 
 use std::{
     collections::BTreeSet,
@@ -32,7 +33,7 @@ use crate::{
 };
 
 /// How many walks there are.
-const WALKS: usize = 4;
+const WALKS: usize = 6;
 /// How many steps a walk has.
 const STEPS: usize = 24;
 /// How many rules of one walk are looked into.

@@ -9,7 +9,7 @@ use mcp_core::Era;
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
-use super::step::Step;
+use super::{step::Step, task::Task};
 use crate::{
     Conversation, Incoming, Offer, Reply, Stage, Stop, Trouble, discover::LISTS, wire::WireKind,
 };
@@ -35,6 +35,7 @@ pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> R
         cursors: BTreeMap::new(),
         listed: BTreeMap::new(),
         listening: Vec::new(),
+        task: None,
     };
     for (number, step) in steps.iter().enumerate() {
         if step.is_call() {
@@ -70,6 +71,8 @@ struct Course {
     listed: BTreeMap<usize, Listed>,
     /// The ids of what is listened for.
     listening: Vec<i64>,
+    /// The last task.
+    task: Option<Task>,
 }
 
 impl Course {
@@ -94,6 +97,12 @@ impl Course {
                 }
                 self.talk.request(step.method(), params).await.map(|_| ())
             }
+            Step::Task { .. } => {
+                let reply = self.talk.request(step.method(), step.params()).await?;
+                self.task = reply.result().and_then(Task::created_by);
+                Ok(())
+            }
+            Step::OfTask(method) => self.ask_about_task(method).await,
             Step::Listen(_) => self.listen(step).await,
             Step::Unlisten => self.unlisten().await,
             _ => self.talk.request(step.method(), step.params()).await.map(|_| ()),
@@ -129,6 +138,22 @@ impl Course {
         let first = self.talk.wait_from(mark, within, step.method(), is_about_it).await?;
         if first.method().is_some() {
             self.listening.push(id);
+        }
+        Ok(())
+    }
+
+    async fn ask_about_task(&mut self, method: &'static str) -> Result<(), Trouble> {
+        if method == "tasks/list" {
+            return self.talk.request(method, Value::Null).await.map(|_| ());
+        }
+        let Some(task) = &mut self.task else { return Ok(()) };
+        if method == "tasks/get" && !task.may_be_polled().await {
+            return Ok(());
+        }
+        let params = json!({ "taskId": task.id });
+        let reply = self.talk.request(method, params).await?;
+        if method == "tasks/cancel" && reply.result().is_some() {
+            self.task = None;
         }
         Ok(())
     }

@@ -6,6 +6,9 @@ use serde_json::{Value, json};
 
 use crate::discover::LISTS;
 
+/// For how long results of tasks are to be kept, in milliseconds.
+const TASK_TTL: u64 = 60_000;
+
 /// A step of a walk.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
@@ -33,18 +36,34 @@ pub(super) enum Step {
     Unlisten,
     /// From which level on to log.
     Level(&'static str),
+    /// A call of a tool as a task (2025-11-25).
+    Task { tool: String, arguments: Value },
+    /// A request about the last task, by its method; only after a task, but for `tasks/list`.
+    OfTask(&'static str),
 }
 
 impl Step {
     /// Whether it counts as a call.
     pub(super) fn is_call(&self) -> bool {
-        matches!(self, Step::Call { .. } | Step::Read(_) | Step::Prompt { .. })
+        matches!(
+            self,
+            Step::Call { .. }
+                | Step::Read(_)
+                | Step::Prompt { .. }
+                | Step::Task { .. }
+                | Step::OfTask("tasks/result")
+        )
     }
 
     /// The params of its request.
     pub(super) fn params(&self) -> Value {
         match self {
-            Step::Greet | Step::List(_) | Step::NextPage(_) | Step::Unlisten => Value::Null,
+            Step::Greet | Step::List(_) | Step::NextPage(_) | Step::Unlisten | Step::OfTask(_) => {
+                Value::Null
+            }
+            Step::Task { tool, arguments } => {
+                json!({ "name": tool, "arguments": arguments, "task": { "ttl": TASK_TTL } })
+            }
             Step::Listen(filter) => json!({ "notifications": filter }),
             Step::Call { tool, arguments, .. } => json!({ "name": tool, "arguments": arguments }),
             Step::Read(uri) | Step::Subscribe(uri) | Step::Unsubscribe(uri) => {
@@ -63,7 +82,8 @@ impl Step {
         match self {
             Step::Greet => "ping",
             Step::List(list) | Step::NextPage(list) => LISTS[*list].0,
-            Step::Call { .. } => "tools/call",
+            Step::Call { .. } | Step::Task { .. } => "tools/call",
+            Step::OfTask(method) => method,
             Step::Read(_) => "resources/read",
             Step::Prompt { .. } => "prompts/get",
             Step::Complete { .. } => "completion/complete",
@@ -92,7 +112,7 @@ impl Step {
 /// Whether every step may follow those before it.
 pub(super) fn are_valid(steps: &[Step]) -> bool {
     let (mut subscribed, mut listed) = (BTreeSet::new(), BTreeSet::new());
-    let mut listening = 0_usize;
+    let (mut listening, mut has_task) = (0_usize, false);
     steps.iter().all(|step| match step {
         Step::List(list) => {
             listed.insert(*list);
@@ -108,6 +128,11 @@ pub(super) fn are_valid(steps: &[Step]) -> bool {
             listening += 1;
             true
         }
+        Step::Task { .. } => {
+            has_task = true;
+            true
+        }
+        Step::OfTask(method) => has_task || *method == "tasks/list",
         Step::Unlisten => {
             let is_listening = listening > 0;
             listening = listening.saturating_sub(1);
