@@ -156,4 +156,10 @@ fn a_choice_of_servers_needs_a_configuration() {
     let run = place.run(&["inspect", "--no-browser", "t.jsonl", "--server", "a"]);
     assert_eq!(run.code, Some(2), "{}", run.stderr);
     assert!(run.stderr.contains("no client's configuration"), "{}", run.stderr);
+    let url = "http://127.0.0.1:9/mcp";
+    let run = place.run(&["inspect", "--no-browser", url, "--server", "a"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    let run = place.run(&["inspect", "--no-browser", "t.jsonl", "--env", "A=1"]);
+    assert_eq!(run.code, Some(2), "{}", run.stderr);
+    assert!(run.stderr.contains("is a recording"), "{}", run.stderr);
 }

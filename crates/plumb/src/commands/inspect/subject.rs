@@ -41,7 +41,8 @@ impl Subject {
             return Ok(Subject::one(Target::command(launch)));
         }
         let Some(target) = target else { return Ok(Subject::one(Target::demo())) };
-        if let Some(url) = target.to_str().filter(|text| is_url(text)) {
+        let url = target.to_str().filter(|text| is_url(text));
+        if let Some(url) = url.filter(|_| server.is_none()) {
             return Ok(Subject::one(at(url, access(options, [])?)?));
         }
         if let Some(servers) = servers_of(target.as_ref()) {
@@ -53,6 +54,13 @@ impl Subject {
             let name = shown_path(target.as_ref());
             return Err(Failure::new(format!("{name} is no client's configuration"))
                 .hint("--server chooses one of the servers in a file with `mcpServers`")
+                .into());
+        }
+        let ServerOptions { environment, cwd, headers } = options;
+        if cwd.is_some() || !environment.is_empty() || !headers.is_empty() {
+            let name = shown_path(target.as_ref());
+            return Err(Failure::new(format!("{name} is a recording, which is not started"))
+                .hint("--env, --cwd and --header are for servers")
                 .into());
         }
         Ok(Subject::Recording(target.into()))
