@@ -9,7 +9,7 @@ pub fn description(date: Option<&str>) -> String {
     let mut lines = vec![
         format!("- processor: {}, {cores} cores", processor()),
         format!("- compiler: {}", compiler()),
-        format!("- target features: {}", features()),
+        format!("- target features: {}; plumb chooses wider ones at run time", features()),
     ];
     lines.extend(date.map(|date| format!("- date: {date}")));
     lines.join("\n") + "\n"
@@ -28,7 +28,8 @@ fn compiler() -> String {
     text.map_or_else(|| "unknown".to_owned(), |text| text.trim().to_owned())
 }
 
-/// The vector instructions this was built for; `sonic-rs` uses only those.
+/// The vector instructions this was built for; `sonic-rs` uses only those, whatever the processor
+/// has.
 const fn features() -> &'static str {
     if cfg!(target_feature = "avx2") {
         "AVX2"

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
 use crate::document::Document;
-use crate::entry::{ESCAPED, Entry, narrow};
+use crate::entry::{Entry, narrow};
 use crate::escape::unescape;
 use crate::node::Node;
 use crate::span::Span;
@@ -37,25 +37,24 @@ pub(crate) type Filter = u64;
 /// Objects with more members do not use the filter but are checked when they close.
 pub(crate) const MAX_FILTERED: u32 = 32;
 
-/// A cheap hash of a name's text. Equal names have equal fingerprints, however they are escaped.
+/// A cheap hash of the text of a name without escapes. Equal names have equal fingerprints, however
+/// they are escaped.
 ///
 /// It uses the length and the last eight bytes before the closing quote. For shorter names these
 /// include the opening quote, and anything before it is shifted out: one load, no branch.
 #[inline(always)]
-pub(crate) fn fingerprint(input: &[u8], name: Range<usize>, flags: u8) -> u32 {
-    if flags & ESCAPED == 0
-        && let Some(bytes) = input[..name.end].last_chunk()
-    {
-        let taken = (name.end - name.start + 1).min(8);
-        return mix(u64::from_le_bytes(*bytes) >> (64 - 8 * taken), name.end - name.start);
-    }
-    slow_fingerprint(&input[name])
+pub(crate) fn fingerprint(input: &[u8], name: Range<usize>) -> u32 {
+    let Some(bytes) = input[..name.end].last_chunk() else {
+        return slow_fingerprint(&input[name]);
+    };
+    let taken = (name.end - name.start + 1).min(8);
+    mix(u64::from_le_bytes(*bytes) >> (64 - 8 * taken), name.end - name.start)
 }
 
 /// The same for names that contain escapes or are within the first few bytes of the input.
 #[cold]
 #[inline(never)]
-fn slow_fingerprint(content: &[u8]) -> u32 {
+pub(crate) fn slow_fingerprint(content: &[u8]) -> u32 {
     fingerprint_of(&unescape(content))
 }
 

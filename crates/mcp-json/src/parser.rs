@@ -7,12 +7,14 @@
     reason = "the parser is one loop: its parts cost more as calls than they do"
 )]
 
+use fearless_simd::{Level, Simd, dispatch};
+
 use crate::duplicates;
-use crate::entry::{Entry, LONE_SURROGATE, Tag, narrow};
+use crate::entry::{ESCAPED, Entry, LONE_SURROGATE, Tag, narrow};
 use crate::error::{SyntaxError, SyntaxErrorKind};
 use crate::expected::{Expected, NumberFault};
 use crate::limits::Limits;
-use crate::scan;
+use crate::scan::{self, StringEnd};
 
 /// Offsets and indices take 32 bits.
 const MAX_BYTES: usize = u32::MAX as usize - 1;
@@ -52,10 +54,32 @@ pub(crate) fn parse(
         let kind = SyntaxErrorKind::TooLong { length: input.len(), limit };
         return Err(SyntaxError::new(limit, kind));
     }
-    let Scratch { frames, names } = scratch;
-    frames.clear();
+    scratch.frames.clear();
+    dispatch!(Level::new(), simd => parse_with(simd, input, limits, entries, scratch))
+        .map_err(|Failure(error)| *error)
+}
+
+/// Boxed, so that results of the parts of the parser fit in registers.
+struct Failure(Box<SyntaxError>);
+
+impl From<SyntaxError> for Failure {
+    fn from(error: SyntaxError) -> Failure {
+        Failure(Box::new(error))
+    }
+}
+
+/// Parses with the widest instructions of this machine.
+#[inline(always)]
+fn parse_with<S: Simd>(
+    simd: S,
+    input: &[u8],
+    limits: Limits,
+    entries: &mut Vec<Entry>,
+    Scratch { frames, names }: &mut Scratch,
+) -> Result<Notices, Failure> {
     let base = entries.len();
     let mut parser = Parser {
+        simd,
         input,
         max_depth: limits.max_depth,
         entries,
@@ -84,7 +108,8 @@ struct Frame {
 /// Value of [`Frame::close`] outside of all containers.
 const NO_CONTAINER: u8 = 0;
 
-struct Parser<'t> {
+struct Parser<'t, S> {
+    simd: S,
     input: &'t [u8],
     max_depth: usize,
     entries: &'t mut Vec<Entry>,
@@ -98,39 +123,41 @@ struct Parser<'t> {
     window: scan::Window,
 }
 
-impl Parser<'_> {
-    fn document(&mut self) -> Result<(), SyntaxError> {
-        let mut at = self.skip_whitespace(0);
+impl<S: Simd> Parser<'_, S> {
+    #[inline(always)]
+    fn document(&mut self) -> Result<(), Failure> {
+        let mut next = self.token(0);
         loop {
             if self.open.close == b'}' {
-                at = self.name(at)?;
+                next = self.name(next)?;
             }
-            at = match self.byte(at) {
-                Some(b'"') => self.string(at)?,
-                Some(b'{') => {
+            let (at, byte) = next;
+            let end = match byte {
+                b'"' => self.string(at)?,
+                b'{' => {
                     self.open(at, Tag::Object, b'}')?;
-                    at = self.skip_whitespace(at + 1);
-                    if self.byte(at) != Some(b'}') {
+                    next = self.token(at + 1);
+                    if next.1 != b'}' {
                         continue;
                     }
-                    self.close(at)
+                    self.close(next.0)
                 }
-                Some(b'[') => {
+                b'[' => {
                     self.open(at, Tag::Array, b']')?;
-                    at = self.skip_whitespace(at + 1);
-                    if self.byte(at) != Some(b']') {
+                    next = self.token(at + 1);
+                    if next.1 != b']' {
                         continue;
                     }
-                    self.close(at)
+                    self.close(next.0)
                 }
-                Some(b'-' | b'0'..=b'9') => self.number(at)?,
-                Some(b't') => self.literal(at, b"true", Tag::True, Expected::True)?,
-                Some(b'f') => self.literal(at, b"false", Tag::False, Expected::False)?,
-                Some(b'n') => self.literal(at, b"null", Tag::Null, Expected::Null)?,
+                b'-' | b'0'..=b'9' => self.number(at)?,
+                b't' => self.literal(at, b"true", Tag::True, Expected::True)?,
+                b'f' => self.literal(at, b"false", Tag::False, Expected::False)?,
+                b'n' => self.literal(at, b"null", Tag::Null, Expected::Null)?,
                 _ => return Err(no_value(self.input, at)),
             };
-            match self.next_item(at)? {
-                Some(next) => at = next,
+            match self.next_item(end)? {
+                Some(item) => next = item,
                 None => return Ok(()),
             }
         }
@@ -139,37 +166,49 @@ impl Parser<'_> {
     /// Moves from the end of a value to the next member or element, closing containers on the way;
     /// `None` at the end of the text.
     #[inline(always)]
-    fn next_item(&mut self, mut at: usize) -> Result<Option<usize>, SyntaxError> {
+    fn next_item(&mut self, mut at: usize) -> Result<Option<(usize, u8)>, Failure> {
         loop {
-            if self.open.close == NO_CONTAINER {
-                return self.end(at);
-            }
             self.open.children += 1;
-            at = self.skip_whitespace(at);
-            let byte = self.byte(at);
-            if byte == Some(b',') {
-                return Ok(Some(self.skip_whitespace(at + 1)));
+            let (after, byte) = self.token(at);
+            if byte == b',' && self.open.close != NO_CONTAINER {
+                return Ok(Some(self.token(after + 1)));
             }
-            if byte != Some(self.open.close) {
-                return Err(no_separator(self.input, at, self.open.close));
+            if self.open.close == NO_CONTAINER {
+                return self.end(after);
             }
-            at = self.close(at);
+            if byte != self.open.close {
+                return Err(no_separator(self.input, after, self.open.close));
+            }
+            at = self.close(after);
         }
     }
 
-    /// Only whitespace may follow the outermost value.
+    /// Nothing may follow the outermost value.
     #[inline(always)]
-    fn end(&self, at: usize) -> Result<Option<usize>, SyntaxError> {
-        let at = self.skip_whitespace(at);
+    fn end<T>(&self, at: usize) -> Result<Option<T>, Failure> {
         if at == self.input.len() {
             return Ok(None);
         }
-        Err(SyntaxError::new(at, SyntaxErrorKind::TrailingData))
+        Err(fail(at, SyntaxErrorKind::TrailingData))
     }
 
     #[inline(always)]
     fn byte(&self, at: usize) -> Option<u8> {
         self.input.get(at).copied()
+    }
+
+    /// The first byte at or after `at` that is not whitespace, after its offset. At the end of the
+    /// text it is a NUL, which no rule of the grammar accepts.
+    #[inline(always)]
+    fn token(&self, mut at: usize) -> (usize, u8) {
+        loop {
+            let byte = self.byte(at).unwrap_or(0);
+            // One comparison handles the common case of no whitespace.
+            if byte > b' ' || !matches!(byte, b' ' | b'\n' | b'\r' | b'\t') {
+                return (at, byte);
+            }
+            at += 1;
+        }
     }
 
     /// The index of the next entry.
@@ -179,29 +218,17 @@ impl Parser<'_> {
     }
 
     #[inline(always)]
-    fn skip_whitespace(&self, mut at: usize) -> usize {
-        // One comparison handles the common case of no whitespace.
-        while let Some(byte) = self.byte(at)
-            && byte <= b' '
-            && matches!(byte, b' ' | b'\n' | b'\r' | b'\t')
-        {
-            at += 1;
-        }
-        at
-    }
-
-    #[inline(always)]
     fn push(&mut self, tag: Tag, flags: u8, start: usize, end: usize) {
         let past = self.index() + 1;
         self.entries.push(Entry::new(tag, flags, start..end, past));
     }
 
     #[inline(always)]
-    fn open(&mut self, at: usize, tag: Tag, close: u8) -> Result<(), SyntaxError> {
+    fn open(&mut self, at: usize, tag: Tag, close: u8) -> Result<(), Failure> {
         // The outermost frame is not a container.
         if self.frames.len() >= self.max_depth {
             let kind = SyntaxErrorKind::TooDeep { limit: self.max_depth };
-            return Err(SyntaxError::new(at, kind));
+            return Err(fail(at, kind));
         }
         self.frames.push(self.open);
         self.open = Frame { filter: 0, index: self.index(), children: 0, close };
@@ -226,45 +253,76 @@ impl Parser<'_> {
         at + 1
     }
 
-    /// Parses a member name and its colon; returns the offset of the value.
+    /// Parses a member name, which begins with the given token, and its colon; returns the first
+    /// token of the value.
     #[inline(always)]
-    fn name(&mut self, at: usize) -> Result<usize, SyntaxError> {
-        if self.byte(at) != Some(b'"') {
+    fn name(&mut self, (at, byte): (usize, u8)) -> Result<(usize, u8), Failure> {
+        if byte != b'"' {
             return Err(no_name(self.input, at));
         }
         let start = at + 1;
-        let end = scan::string(self.input, start, &mut self.window)?;
-        self.note_flags(end.flags);
-        let fingerprint = duplicates::fingerprint(self.input, start..end.quote, end.flags);
-        self.entries.push(Entry::new(Tag::String, end.flags, start..end.quote, fingerprint));
+        let (quote, fingerprint) =
+            match scan::short_string(self.simd, self.input, start, &mut self.window) {
+                Some(quote) => {
+                    let fingerprint = duplicates::fingerprint(self.input, start..quote);
+                    self.entries.push(Entry::new(Tag::String, 0, start..quote, fingerprint));
+                    (quote, fingerprint)
+                }
+                None => self.long_name(start)?,
+            };
         let known = duplicates::remember(&mut self.open.filter, fingerprint);
         if known && self.open.children < duplicates::MAX_FILTERED {
             let entries = &self.entries[self.base..];
             self.notices.duplicate_keys = self.notices.duplicate_keys
                 || duplicates::is_last_repeated(self.input, entries, self.open.index);
         }
-        let colon = self.skip_whitespace(end.quote + 1);
-        if self.byte(colon) != Some(b':') {
+        let (colon, byte) = self.token(quote + 1);
+        if byte != b':' {
             return Err(unexpected(self.input, colon, Expected::Colon));
         }
-        Ok(self.skip_whitespace(colon + 1))
+        Ok(self.token(colon + 1))
+    }
+
+    /// Parses a name that is not short and plain; returns its end and its fingerprint.
+    #[inline(never)]
+    fn long_name(&mut self, start: usize) -> Result<(usize, u32), Failure> {
+        let StringEnd { quote, flags } = self.any_string(start)?;
+        let fingerprint = match flags & ESCAPED {
+            0 => duplicates::fingerprint(self.input, start..quote),
+            _ => duplicates::slow_fingerprint(&self.input[start..quote]),
+        };
+        self.entries.push(Entry::new(Tag::String, flags, start..quote, fingerprint));
+        Ok((quote, fingerprint))
     }
 
     #[inline(always)]
-    fn string(&mut self, at: usize) -> Result<usize, SyntaxError> {
-        let end = scan::string(self.input, at + 1, &mut self.window)?;
-        self.note_flags(end.flags);
-        self.push(Tag::String, end.flags, at + 1, end.quote);
-        Ok(end.quote + 1)
+    fn string(&mut self, at: usize) -> Result<usize, Failure> {
+        let start = at + 1;
+        match scan::short_string(self.simd, self.input, start, &mut self.window) {
+            Some(quote) => {
+                self.push(Tag::String, 0, start, quote);
+                Ok(quote + 1)
+            }
+            None => self.long_string(start),
+        }
+    }
+
+    /// Parses a string that is not short and plain; returns the offset after it.
+    #[inline(never)]
+    fn long_string(&mut self, start: usize) -> Result<usize, Failure> {
+        let StringEnd { quote, flags } = self.any_string(start)?;
+        self.push(Tag::String, flags, start, quote);
+        Ok(quote + 1)
+    }
+
+    fn any_string(&mut self, start: usize) -> Result<StringEnd, Failure> {
+        let end = scan::string(self.simd, self.input, start, &self.window)?;
+        self.notices.lone_surrogates |= end.flags & LONE_SURROGATE != 0;
+        Ok(end)
     }
 
     #[inline(always)]
-    fn note_flags(&mut self, flags: u8) {
-        self.notices.lone_surrogates |= flags & LONE_SURROGATE != 0;
-    }
-
-    #[inline(always)]
-    fn number(&mut self, start: usize) -> Result<usize, SyntaxError> {
+    fn number(&mut self, start: usize) -> Result<usize, Failure> {
         let mut at = start;
         let mut tag = Tag::Integer;
         if self.byte(at) == Some(b'-') {
@@ -274,7 +332,7 @@ impl Parser<'_> {
         at = self.digits(at, NumberFault::NoDigitAfterMinus)?;
         if self.input[first] == b'0' && at > first + 1 {
             let kind = SyntaxErrorKind::InvalidNumber { fault: NumberFault::LeadingZero };
-            return Err(SyntaxError::new(first, kind));
+            return Err(fail(first, kind));
         }
         if self.byte(at) == Some(b'.') {
             tag = Tag::Decimal;
@@ -294,7 +352,7 @@ impl Parser<'_> {
 
     /// Skips one or more digits; returns the offset after them.
     #[inline(always)]
-    fn digits(&self, start: usize, fault: NumberFault) -> Result<usize, SyntaxError> {
+    fn digits(&self, start: usize, fault: NumberFault) -> Result<usize, Failure> {
         let mut at = start;
         while let Some(b'0'..=b'9') = self.byte(at) {
             at += 1;
@@ -303,7 +361,7 @@ impl Parser<'_> {
             return Ok(at);
         }
         Err(if at < self.input.len() {
-            SyntaxError::new(at, SyntaxErrorKind::InvalidNumber { fault })
+            fail(at, SyntaxErrorKind::InvalidNumber { fault })
         } else {
             unexpected(self.input, at, Expected::Digit)
         })
@@ -316,7 +374,7 @@ impl Parser<'_> {
         word: &[u8],
         tag: Tag,
         expected: Expected,
-    ) -> Result<usize, SyntaxError> {
+    ) -> Result<usize, Failure> {
         if !self.input[at..].starts_with(word) {
             return Err(misspelt(self.input, at, word, expected));
         }
@@ -328,18 +386,23 @@ impl Parser<'_> {
 // The functions below take only the input: a parser that is not borrowed can live in registers.
 
 #[cold]
-fn unexpected(input: &[u8], at: usize, expected: Expected) -> SyntaxError {
-    SyntaxError::unexpected(input, at, expected)
+fn fail(at: usize, kind: SyntaxErrorKind) -> Failure {
+    SyntaxError::new(at, kind).into()
 }
 
 #[cold]
-fn misspelt(input: &[u8], at: usize, word: &[u8], expected: Expected) -> SyntaxError {
+fn unexpected(input: &[u8], at: usize, expected: Expected) -> Failure {
+    SyntaxError::unexpected(input, at, expected).into()
+}
+
+#[cold]
+fn misspelt(input: &[u8], at: usize, word: &[u8], expected: Expected) -> Failure {
     let same = input[at..].iter().zip(word).take_while(|(a, b)| a == b).count();
     unexpected(input, at + same, expected)
 }
 
 #[cold]
-fn no_separator(input: &[u8], at: usize, close: u8) -> SyntaxError {
+fn no_separator(input: &[u8], at: usize, close: u8) -> Failure {
     let is_object = close == b'}';
     unexpected(
         input,
@@ -350,7 +413,7 @@ fn no_separator(input: &[u8], at: usize, close: u8) -> SyntaxError {
 
 /// The error if no member name starts at `at`.
 #[cold]
-fn no_name(input: &[u8], at: usize) -> SyntaxError {
+fn no_name(input: &[u8], at: usize) -> Failure {
     let expected = match before(input, at) {
         Some(b',') => Expected::NameAfterComma,
         _ => Expected::NameOrObjectEnd,
@@ -360,14 +423,14 @@ fn no_name(input: &[u8], at: usize) -> SyntaxError {
 
 /// The error if no value starts at `at`; what was expected depends on what precedes it.
 #[cold]
-fn no_value(input: &[u8], at: usize) -> SyntaxError {
+fn no_value(input: &[u8], at: usize) -> Failure {
     let expected = match before(input, at) {
         Some(b'[') => Expected::ValueOrArrayEnd,
         Some(b',') => Expected::ValueAfterComma,
         Some(b':') => Expected::ValueAfterColon,
-        _ if at == input.len() => return SyntaxError::new(0, SyntaxErrorKind::Empty),
+        _ if at == input.len() => return fail(0, SyntaxErrorKind::Empty),
         _ if input.starts_with(BYTE_ORDER_MARK) => {
-            return SyntaxError::new(0, SyntaxErrorKind::ByteOrderMark);
+            return fail(0, SyntaxErrorKind::ByteOrderMark);
         }
         _ => Expected::Value,
     };

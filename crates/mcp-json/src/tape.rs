@@ -32,9 +32,17 @@ impl Tape {
         input: &'a [u8],
         limits: Limits,
     ) -> Result<Document<'a>, SyntaxError> {
+        #[cfg(feature = "testing")]
+        crate::testing::count_parse();
         self.clear();
-        let slot = self.append(input, limits)?;
-        Ok(self.document(slot, input))
+        let Tape { entries, scratch } = self;
+        match parser::parse(input, limits, entries, scratch) {
+            Ok(notices) => Ok(Document::new(input, entries, notices, limits.max_depth)),
+            Err(error) => {
+                entries.clear();
+                Err(error)
+            }
+        }
     }
 
     /// Discards what was parsed before, but keeps the memory.

@@ -1,30 +1,70 @@
-//! Strings of kilobytes, such as images in base64.
-//!
-//! One pass finds the next quote or backslash, with the widest instructions the processor has; a
-//! second one over the same bytes, still in the cache, checks for control characters and bytes that
-//! are not ASCII. Both do less per byte than one pass that distinguishes all of them.
+//! Strings that go on beyond a window: file contents, images in base64.
 
-/// Small enough that the second pass finds the bytes in the L1 cache.
-const WINDOW: usize = 16 * 1024;
+use std::array;
 
-/// Skips bytes that neither end a string nor start an escape, possibly not all of them. Returns
-/// where it stopped, and whether a byte that is not ASCII was skipped.
+use fearless_simd::Simd;
+
+use super::block::{Stops, plain};
+use super::{BLOCK, StringEnd, check_utf8, escapes};
+use crate::error::SyntaxError;
+
+/// How many blocks are checked at once when a string turns out to be really long.
+const STRETCH: usize = 4;
+
+/// A string that continues for this many bytes without an escape is taken in stretches.
+const LONG: usize = 8 * BLOCK;
+
+/// Continues at `at` with the string whose content starts at `start`. Nothing in between ends it or
+/// is an escape; `non_ascii` says whether there was a byte that is not ASCII.
 #[inline(never)]
-pub(super) fn skip_plain(input: &[u8], mut at: usize) -> (usize, bool) {
-    let mut non_ascii = false;
-    for window in input[at..].chunks(WINDOW) {
-        let found = memchr::memchr2(b'"', b'\\', window);
-        let plain = &window[..found.unwrap_or(window.len())];
-        let (least, all) =
-            plain.iter().fold((u8::MAX, 0), |(least, all), byte| (least.min(*byte), all | byte));
-        if least < b' ' {
-            break;
-        }
-        non_ascii |= !all.is_ascii();
-        at += plain.len();
-        if found.is_some() {
-            break;
-        }
+pub(super) fn string<S: Simd>(
+    simd: S,
+    input: &[u8],
+    start: usize,
+    mut at: usize,
+    mut non_ascii: bool,
+) -> Result<StringEnd, SyntaxError> {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let long = at + LONG;
+            while let Some(bytes) = input[at..].first_chunk() {
+                let Some(found) = plain(simd, array::from_ref(bytes)) else {
+                    let (length, found) = Stops::of(simd, bytes).before_first();
+                    if input[at + length] != b'"' {
+                        break;
+                    }
+                    let quote = at + length;
+                    if non_ascii | found {
+                        check_utf8(input, start, quote)?;
+                    }
+                    return Ok(StringEnd { quote, flags: 0 });
+                };
+                non_ascii |= found;
+                at += BLOCK;
+                if at == long {
+                    (at, non_ascii) = skip_plain::<S, STRETCH>(simd, input, at, non_ascii);
+                }
+            }
+            escapes::string(simd, input, start, at, non_ascii)
+        },
+    )
+}
+
+/// Skips stretches of `N` blocks that neither end the string nor have escapes.
+#[inline(always)]
+pub(super) fn skip_plain<S: Simd, const N: usize>(
+    simd: S,
+    input: &[u8],
+    mut at: usize,
+    mut non_ascii: bool,
+) -> (usize, bool) {
+    let (blocks, _) = input[at..].as_chunks::<BLOCK>();
+    let (stretches, _) = blocks.as_chunks::<N>();
+    for stretch in stretches {
+        let Some(found) = plain(simd, stretch) else { break };
+        non_ascii |= found;
+        at += N * BLOCK;
     }
     (at, non_ascii)
 }

@@ -3,63 +3,25 @@
 //! Most strings are names and short words. Scanning sixty-four bytes finds the ends of all strings
 //! that end there; the result is kept in a [`Window`] until the parser has passed them, and this
 //! part is inlined into the parser. A string that is longer, or has a backslash, goes to
-//! [`blocks`]. Both use a [`Backend`] to find relevant bytes: `sse2` if the target has it, `swar`
-//! otherwise. The rest of a really [`long`] string is left to `memchr`, which detects wider
-//! instructions at run time.
+//! [`long`], and from its first escape on to [`escapes`].
+//!
+//! All of it is generic over the instructions in use, which [`crate::parser::parse`] chooses. Code
+//! that uses them must be inlined into a function that enables them, so what is not part of the
+//! parser's loop goes through [`Simd::vectorize`].
 #![expect(clippy::inline_always, reason = "part of the loop of the parser")]
 
-mod blocks;
+mod block;
+mod escapes;
 mod long;
-#[cfg(target_arch = "x86_64")]
-mod sse2;
-#[cfg(any(test, not(target_arch = "x86_64")))]
-mod swar;
 #[cfg(test)]
 mod tests;
 
+use fearless_simd::Simd;
+
+use self::block::Stops;
 use crate::error::{SyntaxError, SyntaxErrorKind};
 
-#[cfg(target_arch = "x86_64")]
-type Native = sse2::Sse2;
-#[cfg(not(target_arch = "x86_64"))]
-type Native = swar::Swar;
-
 const BLOCK: usize = 64;
-
-/// Finds relevant bytes: bit n is for byte n.
-trait Backend {
-    fn stops(bytes: &[u8; BLOCK]) -> Stops;
-    /// `Err` if there is a quote, a backslash or a control character; otherwise whether there is a
-    /// byte that is not ASCII. Cheaper than [`stops`](Backend::stops) if there is no stop.
-    fn plain(bytes: &[u8; BLOCK]) -> Result<bool, Stops>;
-    fn block(bytes: &[u8; BLOCK]) -> Block;
-}
-
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Stops {
-    /// Quotes, backslashes, control characters.
-    stops: u64,
-    non_ascii: u64,
-}
-
-impl Stops {
-    /// Number of bytes before the first stop, and whether one of them is not ASCII.
-    #[inline(always)]
-    fn before_first(&self) -> (usize, bool) {
-        let below = !self.stops & self.stops.wrapping_sub(1);
-        (self.stops.trailing_zeros() as usize, self.non_ascii & below != 0)
-    }
-}
-
-#[derive(Debug, PartialEq)]
-struct Block {
-    quotes: u64,
-    backslashes: u64,
-    controls: u64,
-    non_ascii: u64,
-    /// `n` and `t`: the usual escapes besides quote and backslash.
-    usual_escapes: u64,
-}
 
 /// The end of a string.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,45 +41,43 @@ pub(crate) struct Window {
     found: Stops,
 }
 
-/// Scans the string whose content starts at `start`, which must increase from call to call.
+/// The offset of the quote that ends the string whose content starts at `start`, if that string is
+/// short and plain: most are. `start` must increase from call to call.
 #[inline(always)]
-pub(crate) fn string(
+pub(crate) fn short_string<S: Simd>(
+    simd: S,
     input: &[u8],
     start: usize,
     window: &mut Window,
-) -> Result<StringEnd, SyntaxError> {
-    string_with::<Native>(input, start, window)
+) -> Option<usize> {
+    let offset = start - window.start;
+    let mut stops = if offset < BLOCK { window.found.stops >> offset } else { 0 };
+    if stops == 0 {
+        *window = Window { start, found: stops_at(simd, input, start) };
+        stops = window.found.stops;
+    }
+    // Without a stop, it is the first byte behind the block that counts.
+    let stop = start + stops.trailing_zeros() as usize;
+    (input.get(stop) == Some(&b'"') && window.found.non_ascii == 0).then_some(stop)
 }
 
-#[inline(always)]
-fn string_with<B: Backend>(
+/// Scans any string whose content starts at `start`, after [`short_string`] gave up on it.
+#[inline(never)]
+pub(crate) fn string<S: Simd>(
+    simd: S,
     input: &[u8],
     start: usize,
-    window: &mut Window,
+    window: &Window,
 ) -> Result<StringEnd, SyntaxError> {
-    let offset = start - window.start;
-    if offset >= BLOCK || window.found.stops >> offset == 0 {
-        *window = Window { start, found: stops_at::<B>(input, start) };
-        if window.found.stops == 0 {
-            return blocks::string::<B>(input, start, start + BLOCK, window.found.non_ascii != 0);
-        }
-    }
     let Window { start: from, found: Stops { stops, non_ascii } } = *window;
     let rest = Stops { stops: stops >> (start - from), non_ascii: non_ascii >> (start - from) };
+    if rest.stops == 0 {
+        return long::string(simd, input, start, from + BLOCK, rest.non_ascii != 0);
+    }
     let (length, non_ascii) = rest.before_first();
-    ended::<B>(input, start, start + length, non_ascii)
-}
-
-/// Handles the first stop, at `stop`: the end of the string if it is a quote.
-#[inline(always)]
-fn ended<B: Backend>(
-    input: &[u8],
-    start: usize,
-    stop: usize,
-    non_ascii: bool,
-) -> Result<StringEnd, SyntaxError> {
+    let stop = start + length;
     if input.get(stop) != Some(&b'"') {
-        return blocks::string::<B>(input, start, start, false);
+        return escapes::string(simd, input, start, start, false);
     }
     if non_ascii {
         check_utf8(input, start, stop)?;
@@ -127,27 +87,33 @@ fn ended<B: Backend>(
 
 /// The stops in the block at `at`; the end of the input counts as one.
 #[inline(always)]
-fn stops_at<B: Backend>(input: &[u8], at: usize) -> Stops {
+fn stops_at<S: Simd>(simd: S, input: &[u8], at: usize) -> Stops {
     match input.get(at..).unwrap_or_default().first_chunk() {
-        Some(bytes) => B::stops(bytes),
-        None => last_stops::<B>(input, at),
+        Some(bytes) => Stops::of(simd, bytes),
+        None => last_stops(simd, input, at),
     }
 }
 
+/// The stops at `at`, if less than a block is left.
 #[inline(never)]
-fn last_stops<B: Backend>(input: &[u8], at: usize) -> Stops {
-    let rest = input.get(at..).unwrap_or_default();
-    if let Some(bytes) = input.last_chunk()
-        && !rest.is_empty()
-    {
-        let Stops { stops, non_ascii } = B::stops(bytes);
-        let before = BLOCK - rest.len();
-        let behind = u64::MAX << rest.len();
-        return Stops { stops: stops >> before | behind, non_ascii: non_ascii >> before };
-    }
-    let mut bytes = [0; BLOCK];
-    bytes[..rest.len()].copy_from_slice(rest);
-    B::stops(&bytes)
+fn last_stops<S: Simd>(simd: S, input: &[u8], at: usize) -> Stops {
+    simd.vectorize(
+        #[inline(always)]
+        || {
+            let rest = input.get(at..).unwrap_or_default();
+            if let Some(bytes) = input.last_chunk()
+                && !rest.is_empty()
+            {
+                let Stops { stops, non_ascii } = Stops::of(simd, bytes);
+                let before = BLOCK - rest.len();
+                let behind = u64::MAX << rest.len();
+                return Stops { stops: stops >> before | behind, non_ascii: non_ascii >> before };
+            }
+            let mut bytes = [0; BLOCK];
+            bytes[..rest.len()].copy_from_slice(rest);
+            Stops::of(simd, &bytes)
+        },
+    )
 }
 
 /// Called only for strings with a byte that is not ASCII.

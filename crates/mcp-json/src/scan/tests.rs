@@ -1,23 +1,63 @@
-//! The backends agree with each other, and the scanner with a byte-by-byte one.
+//! Every instruction set sees the same bytes, and the scanner reads as a byte-by-byte one does.
 
+use fearless_simd::{Level, Simd, dispatch};
 use proptest::prelude::{Strategy, any, prop_oneof, proptest};
 
-use super::swar::Swar;
-use super::{BLOCK, Backend, Native, StringEnd, Window, string_with};
+use super::block::{Block, Stops, plain};
+use super::{BLOCK, StringEnd, Window, short_string, string};
 use crate::entry::{ESCAPED, LONE_SURROGATE};
+use crate::error::SyntaxError;
 use crate::escape::lone_surrogates;
 
+/// The instruction sets of this machine, from what every machine has to the widest.
+fn levels() -> Vec<Level> {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let here = Level::new();
+        let known = [
+            Some(Level::baseline()),
+            here.as_sse4_2().map(Level::Sse4_2),
+            here.as_avx2().map(Level::Avx2),
+            Some(here),
+        ];
+        known.into_iter().flatten().collect()
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    vec![Level::baseline(), Level::new()]
+}
+
+fn bits(bytes: &[u8; BLOCK], is: impl Fn(u8) -> bool) -> u64 {
+    bytes.iter().rev().fold(0, |bits, byte| bits << 1 | u64::from(is(*byte)))
+}
+
 #[test]
-fn both_back_ends_see_the_same_bytes() {
+fn every_instruction_set_sees_the_same_bytes() {
+    fn seen<S: Simd>(simd: S, bytes: &[u8; BLOCK]) -> (Block, Stops, Option<bool>) {
+        (Block::of(simd, bytes), Stops::of(simd, bytes), plain(simd, &[*bytes]))
+    }
+    let levels = levels();
+    let special = [b'a', b'"', b'\\', 0, 0x1F, 0x20, 0x7F, 0x80, 0xFF, b'n'];
     // Every byte value at every position of a block.
     for place in 0..BLOCK {
         for byte in 0..=u8::MAX {
-            for filler in [b'a', b'"', b'\\', 0, 0x1F, 0x20, 0x7F, 0x80, 0xFF, b'n'] {
+            for filler in special {
                 let mut bytes = [filler; BLOCK];
                 bytes[place] = byte;
-                assert_eq!(Native::block(&bytes), Swar::block(&bytes));
-                assert_eq!(Native::plain(&bytes), Swar::plain(&bytes));
-                assert_eq!(Native::stops(&bytes), Swar::stops(&bytes));
+                let block = Block {
+                    quotes: bits(&bytes, |byte| byte == b'"'),
+                    backslashes: bits(&bytes, |byte| byte == b'\\'),
+                    controls: bits(&bytes, |byte| byte < 0x20),
+                    non_ascii: bits(&bytes, |byte| !byte.is_ascii()),
+                    usual_escapes: bits(&bytes, |byte| matches!(byte, b'n' | b't')),
+                };
+                let found = block.quotes | block.backslashes | block.controls;
+                let stops = Stops { stops: found, non_ascii: block.non_ascii };
+                let plain = (found == 0).then_some(block.non_ascii != 0);
+                let expected = (block, stops, plain);
+                for level in &levels {
+                    let seen = dispatch!(*level, simd => seen(simd, &bytes));
+                    assert_eq!(seen, expected, "{level:?}");
+                }
             }
         }
     }
@@ -52,15 +92,22 @@ fn naive(input: &[u8], start: usize) -> Option<StringEnd> {
 #[track_caller]
 fn check(input: &[u8], start: usize) {
     let expected = naive(input, start);
-    let native = string_with::<Native>(input, start, &mut Window::default());
-    assert_eq!(native, string_with::<Swar>(input, start, &mut Window::default()));
-    assert_eq!(native.as_ref().ok(), expected.as_ref(), "{}", String::from_utf8_lossy(input));
-    // The same with a window left over from an earlier string.
-    let mut window = Window::default();
-    for earlier in start.saturating_sub(3)..start {
-        let _ = string_with::<Native>(input, earlier, &mut window);
+    for level in levels() {
+        let scan = |start, window: &mut Window| -> Result<StringEnd, SyntaxError> {
+            dispatch!(level, simd => match short_string(simd, input, start, window) {
+                Some(quote) => Ok(StringEnd { quote, flags: 0 }),
+                None => string(simd, input, start, window),
+            })
+        };
+        let fresh = scan(start, &mut Window::default());
+        assert_eq!(fresh.as_ref().ok(), expected.as_ref(), "{}", String::from_utf8_lossy(input));
+        // The same with a window left over from an earlier string.
+        let mut window = Window::default();
+        for earlier in start.saturating_sub(3)..start {
+            let _ = scan(earlier, &mut window);
+        }
+        assert_eq!(scan(start, &mut window), fresh);
     }
-    assert_eq!(string_with::<Native>(input, start, &mut window), native);
 }
 
 #[test]
