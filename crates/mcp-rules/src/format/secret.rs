@@ -1,6 +1,6 @@
 //! Names of fields that hold secrets, guessed from English words.
 
-/// Words, alone or joined, that name a secret.
+/// Words, alone or joined, that name a secret, in ascending order.
 const SECRETS: [&str; 25] = [
     "accesskey",
     "accesstoken",
@@ -29,7 +29,7 @@ const SECRETS: [&str; 25] = [
     "sshkey",
 ];
 
-/// Trailing words that do not change the meaning of a name.
+/// Trailing words that do not change the meaning of a name, in ascending order.
 const FILLERS: [&str; 8] =
     ["again", "confirm", "confirmation", "field", "input", "repeat", "text", "value"];
 
@@ -44,23 +44,29 @@ pub(crate) fn names_secret(name: &str) -> bool {
         (rest, last) = (before, word);
     }
     let before = split_last_word(rest).map_or("", |(_, word)| word);
-    SECRETS.iter().any(|secret| reads(secret, "", last) || reads(secret, before, last))
+    is_among(&SECRETS, "", last) || is_among(&SECRETS, before, last)
 }
 
 fn is_filler(word: &str) -> bool {
-    word.bytes().all(|byte| byte.is_ascii_digit())
-        || FILLERS.iter().any(|filler| reads(filler, "", word))
+    word.bytes().all(|byte| byte.is_ascii_digit()) || is_among(&FILLERS, "", word)
 }
 
-/// Whether two words, run together, read `text`, which is in lower case.
-fn reads(text: &str, before: &str, last: &str) -> bool {
-    if before.is_ascii() && last.is_ascii() {
-        let text = text.split_at_checked(before.len());
-        return text.is_some_and(|(first, second)| {
-            before.eq_ignore_ascii_case(first) && last.eq_ignore_ascii_case(second)
-        });
+/// No word of the lists is longer.
+const LONGEST: usize = 12;
+
+/// Whether two words, run together and in lower case, are one of the `words`.
+fn is_among(words: &[&str], before: &str, last: &str) -> bool {
+    let mut text = [0; LONGEST];
+    let mut length = 0;
+    for character in before.chars().chain(last.chars()).flat_map(char::to_lowercase) {
+        // The words are in ASCII, and what is longer is none of them.
+        let (Some(place), Ok(byte)) = (text.get_mut(length), u8::try_from(character)) else {
+            return false;
+        };
+        *place = byte;
+        length += 1;
     }
-    before.chars().chain(last.chars()).flat_map(char::to_lowercase).eq(text.chars())
+    words.binary_search_by(|word| word.as_bytes().cmp(&text[..length])).is_ok()
 }
 
 /// The last word, and what stands before it. Words are cut at anything but letters and digits and
@@ -85,6 +91,14 @@ pub(crate) fn split_last_word(name: &str) -> Option<(&str, &str)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_lists_can_be_searched() {
+        for words in [&SECRETS[..], &FILLERS] {
+            assert!(words.is_sorted());
+            assert!(words.iter().all(|word| word.is_ascii() && word.len() <= LONGEST));
+        }
+    }
 
     #[test]
     fn spellings_do_not_matter() {
