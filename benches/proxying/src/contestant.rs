@@ -21,6 +21,8 @@ pub struct Programs {
     pub echo: PathBuf,
     /// `proxying-copy`.
     pub copy: PathBuf,
+    /// `proxying-hyper`.
+    pub hyper: PathBuf,
     /// `nginx`, if it is installed.
     pub nginx: Option<PathBuf>,
     /// The folder of `scripts/proxy-bench-peers` with `node_modules` and `venv`, if it is there.
@@ -50,12 +52,7 @@ impl Programs {
     ///
     /// If it cannot be started.
     pub fn server(&self) -> io::Result<(Process, String)> {
-        let mut process =
-            Process::start(Command::new(&self.echo).arg("http").stdout(Stdio::piped()))?;
-        let output = process.child().stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
-        let mut address = String::new();
-        BufReader::new(output).read_line(&mut address)?;
-        Ok((process, address.trim().to_owned()))
+        start_ours(Command::new(&self.echo).arg("http"))
     }
 
     /// All that can stand between an HTTP client and an HTTP server.
@@ -72,6 +69,8 @@ impl Programs {
         if let Some(nginx) = &self.nginx {
             all.push(("nginx", start_nginx(nginx, server, scratch)?));
         }
+        let (process, address) = start_ours(Command::new(&self.hyper).arg(server))?;
+        all.push(("hyper alone", Listening { process: Some(process), address }));
         for (name, options) in MODES {
             let upstream = format!("http://{server}");
             let mut command = Command::new(&self.plumb);
@@ -140,6 +139,15 @@ impl Programs {
         }
         all
     }
+}
+
+/// Starts a program of ours, which prints its address.
+fn start_ours(command: &mut Command) -> io::Result<(Process, String)> {
+    let mut process = Process::start(command.stdout(Stdio::piped()))?;
+    let output = process.child().stdout.take().ok_or_else(|| io::Error::other("no pipe"))?;
+    let mut address = String::new();
+    BufReader::new(output).read_line(&mut address)?;
+    Ok((process, address.trim().to_owned()))
 }
 
 fn start_plumb(command: &mut Command) -> io::Result<Listening> {

@@ -49,6 +49,7 @@ struct Arguments {
 
 const ECHO: &str = "proxying-echo";
 const COPY: &str = "proxying-copy";
+const HYPER: &str = "proxying-hyper";
 const OBSERVING: &str = "plumb, observing";
 const ENFORCING: &str = "plumb, enforcing";
 
@@ -71,6 +72,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         plumb: arguments.plumb.clone(),
         echo: env::current_exe()?.with_file_name(ECHO),
         copy: env::current_exe()?.with_file_name(COPY),
+        hyper: env::current_exe()?.with_file_name(HYPER),
         nginx: nginx(),
         peers: arguments.peers.clone(),
     };

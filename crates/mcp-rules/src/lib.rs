@@ -97,8 +97,8 @@ pub use session::Session;
 pub use settings::{Depth, Limits, Settings};
 pub use severity::{Level, Setting, Severity, UnknownSetting};
 pub use trace::{
-    Content, HttpRecord, Line, LineReader, ProcessRecord, ReadLine, Record, RecordFault, SseRecord,
-    TraceEntry, TraceWriter, message_of,
+    Content, HttpRecord, Line, LineReader, ParsedLine, ProcessRecord, ReadLine, Record,
+    RecordFault, SseRecord, TraceEntry, TraceWriter, message_of,
 };
 pub use validator::{
     BuildError, Details, FieldType, MessageReport, Outcome, Reason, UnknownFieldType,

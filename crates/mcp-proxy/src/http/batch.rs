@@ -2,7 +2,6 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use hyper::body::Incoming;
 use mcp_core::Side;
 use mcp_json::{Limits, Span, Tape};
 use mcp_jsonrpc::ErrorCode;
@@ -10,6 +9,7 @@ use mcp_jsonrpc::ErrorCode;
 use super::{
     answer::Answer,
     body::{ProxyBody, Unread, after, read_whole},
+    connections::Answering,
     events::event_with,
     exchange::{Exchange, response_part},
     gateway::{describe, give, give_unjudged, is_event_stream, pass_events_back, text_of},
@@ -21,7 +21,7 @@ use crate::{respond::Replacement, splice::with_parts};
 /// batch themselves.
 pub(super) async fn pass_back(
     exchange: Exchange,
-    response: Response<Incoming>,
+    response: Response<Answering>,
     errors: Bytes,
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();

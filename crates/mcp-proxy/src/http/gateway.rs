@@ -28,6 +28,7 @@ use super::{
         ProxyBody, Unread, Whole, boxed, events_until, full, held_until_sent, read_short,
         read_whole,
     },
+    connections::Answering,
     encoding::{Encoding, Undecoded},
     events::{JudgedEvents, PassingEvents, event_with},
     exchange::{Exchange, OverTls, PassingRequest, PassingResponse, response_part},
@@ -293,7 +294,7 @@ impl Inner {
         &self,
         head: request::Parts,
         body: ProxyBody,
-    ) -> Result<Response<Incoming>, Failure> {
+    ) -> Result<Response<Answering>, Failure> {
         let mut request = Request::from_parts(head, body);
         remove_hop_by_hop(request.headers_mut());
         if self.tap.enforces_on(Side::Server) {
@@ -311,7 +312,7 @@ impl Inner {
 /// Passes the response to the request in `asked` on.
 pub(super) async fn pass_back(
     exchange: Exchange,
-    response: Response<Incoming>,
+    response: Response<Answering>,
     asked: &Bytes,
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();
@@ -335,7 +336,7 @@ pub(super) async fn pass_back(
 pub(super) async fn pass_events_back(
     exchange: Exchange,
     (head, shown): (response::Parts, HeaderMap),
-    body: Incoming,
+    body: Answering,
     asked: &Bytes,
 ) -> Response<ProxyBody> {
     let encoding = Encoding::of(&head.headers);
@@ -362,7 +363,7 @@ async fn judge_and_pass_back(
     exchange: &Exchange,
     mut head: response::Parts,
     shown: HeaderMap,
-    body: Incoming,
+    body: Answering,
 ) -> Result<Response<ProxyBody>, Failure> {
     let whole = match read_whole(body, exchange.limit(), exchange.room()).await {
         Ok(whole) => whole,

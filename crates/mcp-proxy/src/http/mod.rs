@@ -9,6 +9,7 @@
 mod answer;
 mod batch;
 mod body;
+mod connections;
 mod encoding;
 mod events;
 mod exchange;

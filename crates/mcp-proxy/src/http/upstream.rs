@@ -1,18 +1,19 @@
 use std::{error::Error, fmt, time::Duration};
 
 use http::{
-    HeaderMap, Request, Response, Uri,
+    HeaderMap, Method, Request, Response, Uri,
     header::{HOST, HeaderValue},
     uri::{Authority, PathAndQuery, Scheme},
 };
 use hyper::body::Incoming;
 use hyper_rustls::HttpsConnector;
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::{TokioExecutor, TokioTimer},
-};
+use hyper_util::client::legacy::connect::HttpConnector;
 
-use super::{body::ProxyBody, exchange::ServerShown};
+use super::{
+    body::ProxyBody,
+    connections::{Answering, Connections, Unanswered},
+    exchange::ServerShown,
+};
 use crate::{Access, Address, UpstreamError, shutdown::STOPPED};
 
 /// Why a server did not answer.
@@ -61,18 +62,13 @@ pub struct Upstream {
     path: PathAndQuery,
     /// Sent with every request, in the place of what clients send.
     headers: HeaderMap,
-    connector: HttpsConnector<HttpConnector>,
-    client: Client<HttpsConnector<HttpConnector>, ProxyBody>,
+    connections: Connections,
 }
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const KEEPALIVE: Duration = Duration::from_secs(30);
 const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 3;
-/// Idle connections are closed before most servers would close them.
-const IDLE: Duration = Duration::from_secs(4);
-const MAX_IDLE: usize = 256;
-const MAX_HEAD: usize = 64 << 10;
 
 impl Upstream {
     /// The server at `url`, which is `http`, `https`, `ws` or `wss`. Nothing is connected yet.
@@ -84,16 +80,20 @@ impl Upstream {
         let Address { kind: _, secure, authority, path } = Address::parse(url)?;
         let host = HeaderValue::from_str(authority.as_str())
             .map_err(|_| UpstreamError::NotAUrl(url.into()))?;
-        let connector = connector(secure, access)?;
-        let client = client(connector.clone());
         let scheme = if secure { Scheme::HTTPS } else { Scheme::HTTP };
+        let mut server = http::uri::Parts::default();
+        server.scheme = Some(scheme.clone());
+        server.authority = Some(authority.clone());
+        server.path_and_query = Some(PathAndQuery::from_static("/"));
+        let server = Uri::from_parts(server).map_err(|_| UpstreamError::NotAUrl(url.into()))?;
+        let connections = Connections::to(server, connector(secure, access)?);
         let headers = access.headers().clone();
-        Ok(Upstream { scheme, authority, host, path, headers, connector, client })
+        Ok(Upstream { scheme, authority, host, path, headers, connections })
     }
 
     /// The same server, with connections of its own.
     pub(crate) fn apart(&self) -> Upstream {
-        Upstream { client: client(self.connector.clone()), ..self.clone() }
+        Upstream { connections: self.connections.apart(), ..self.clone() }
     }
 
     /// What recordings name instead of the proxy.
@@ -103,17 +103,11 @@ impl Upstream {
 
     /// Addresses a request to the server. Paths are kept; `/` stands for the path of the URL.
     pub(crate) fn address<B>(&self, request: &mut Request<B>) {
-        let path = match request.uri().path_and_query() {
-            Some(path) if path.as_str() != "/" => path.clone(),
-            _ => self.path.clone(),
+        *request.uri_mut() = match request.uri().path_and_query() {
+            _ if request.method() == Method::CONNECT => self.authority.clone().into(),
+            Some(path) if path.as_str() != "/" => path.clone().into(),
+            _ => self.path.clone().into(),
         };
-        let mut parts = http::uri::Parts::default();
-        parts.scheme = Some(self.scheme.clone());
-        parts.authority = Some(self.authority.clone());
-        parts.path_and_query = Some(path);
-        if let Ok(uri) = Uri::from_parts(parts) {
-            *request.uri_mut() = uri;
-        }
         // In its place, so that the order stays.
         request.headers_mut().insert(HOST, self.host.clone());
         for (name, value) in &self.headers {
@@ -121,29 +115,34 @@ impl Upstream {
         }
     }
 
+    /// Sends a request, and waits for the head of the response.
     pub(crate) async fn send(
         &self,
         request: Request<ProxyBody>,
         limit: Duration,
+    ) -> Result<Response<Answering>, Failure> {
+        within(limit, self.connections.send(request)).await
+    }
+
+    /// The same for a request that asks for another protocol.
+    pub(crate) async fn send_upgrade(
+        &self,
+        request: Request<ProxyBody>,
+        limit: Duration,
     ) -> Result<Response<Incoming>, Failure> {
-        let answered = tokio::time::timeout(limit, self.client.request(request)).await;
-        answered.map_err(|_| Failure::TimedOut(limit))?.map_err(|error| {
-            let reason = innermost(&error);
-            if error.is_connect() { Failure::Unreachable(reason) } else { Failure::Broken(reason) }
-        })
+        within(limit, self.connections.send_upgrade(request)).await
     }
 }
 
-fn client(
-    connector: HttpsConnector<HttpConnector>,
-) -> Client<HttpsConnector<HttpConnector>, ProxyBody> {
-    Client::builder(TokioExecutor::new())
-        .pool_timer(TokioTimer::new())
-        .pool_idle_timeout(IDLE)
-        .pool_max_idle_per_host(MAX_IDLE)
-        .http1_preserve_header_case(true)
-        .http1_max_buf_size(MAX_HEAD)
-        .build(connector)
+async fn within<T>(
+    limit: Duration,
+    answer: impl Future<Output = Result<T, Unanswered>>,
+) -> Result<T, Failure> {
+    let answered = tokio::time::timeout(limit, answer).await;
+    answered.map_err(|_| Failure::TimedOut(limit))?.map_err(|error| match error {
+        Unanswered::Unreachable(error) => Failure::Unreachable(innermost(&*error)),
+        Unanswered::Broken(error) => Failure::Broken(innermost(&error)),
+    })
 }
 
 fn connector(

@@ -173,26 +173,82 @@ impl Relay {
 
     /// Forwards the lines that end in `bytes` and may pass.
     fn pass_lines(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let mut passed = Ok(());
         let Relay { from, lanes, tap, splitter } = self;
-        let mut passing = Vec::with_capacity(bytes.len());
-        splitter.push(bytes, |line| {
-            if passed.is_ok() {
-                passed = pass_line(*from, lanes, tap, line, (true, &mut passing));
-            }
-        });
-        passed?;
-        send_passing(*from, lanes, &mut passing)
+        // Lines are parts of one buffer: most need no memory of their own.
+        let buffer = Bytes::copy_from_slice(bytes);
+        let mut held = Vec::new();
+        splitter.push(&buffer, |line| held.push(Held::of(line, &buffer)));
+        pass_held(*from, lanes, tap, &held, true)
     }
 
     fn pass_last_line(&mut self) -> io::Result<()> {
-        let mut passed = Ok(());
         let Relay { from, lanes, tap, splitter } = self;
-        let mut passing = Vec::new();
-        splitter.finish(|line| passed = pass_line(*from, lanes, tap, line, (false, &mut passing)));
-        passed?;
-        send_passing(*from, lanes, &mut passing)
+        let mut held = Vec::new();
+        splitter.finish(|line| held.push(Held::of(line, &Bytes::new())));
+        pass_held(*from, lanes, tap, &held, false)
     }
+}
+
+/// A line that waits for its verdict.
+#[derive(Debug)]
+enum Held {
+    Whole(Bytes),
+    TooLong { length: u64 },
+}
+
+impl Held {
+    /// A line that may be in a buffer.
+    fn of(line: Line<'_>, buffer: &Bytes) -> Held {
+        match line {
+            Line::Whole(text) if buffer.as_ptr_range().contains(&text.as_ptr()) => {
+                Held::Whole(buffer.slice_ref(text))
+            }
+            Line::Whole(text) => Held::Whole(Bytes::copy_from_slice(text)),
+            Line::TooLong { length } => Held::TooLong { length },
+        }
+    }
+}
+
+/// Judges lines, and forwards those that pass in as few pieces as possible. Both sides are told why
+/// one does not, before the next is judged.
+fn pass_held(
+    from: Side,
+    lanes: &Lanes,
+    tap: &Tap,
+    mut held: &[Held],
+    ends: bool,
+) -> io::Result<()> {
+    let seen = |text: Bytes| {
+        if ends { Observation::stdio(from, text) } else { Observation::unterminated(from, text) }
+    };
+    let mut passing = Vec::new();
+    while !held.is_empty() {
+        let whole = held.iter().map_while(|line| match line {
+            Held::Whole(text) => Some(text),
+            Held::TooLong { .. } => None,
+        });
+        let (passed, refused) = tap.judge_run(whole.clone().map(|text| seen(text.clone())));
+        for text in whole.take(passed) {
+            passing.extend_from_slice(text);
+            if ends {
+                passing.push(b'\n');
+            }
+        }
+        let Some((first, rest)) = held.get(passed..).and_then(<[Held]>::split_first) else { break };
+        held = rest;
+        let (text, verdict) = match (first, refused) {
+            (Held::Whole(text), Some(verdict)) => (&**text, verdict),
+            (Held::TooLong { length }, _) => {
+                tap.observe(seen(Bytes::new()).skipping(*length));
+                (&b""[..], Verdict::refusing(too_long(*length)))
+            }
+            // What was not judged does not pass.
+            (Held::Whole(_), None) => continue,
+        };
+        send_passing(from, lanes, &mut passing)?;
+        refuse(from, lanes, tap, text, &verdict)?;
+    }
+    send_passing(from, lanes, &mut passing)
 }
 
 /// Forwards the lines that have been found to be sound, in one piece.
@@ -205,34 +261,9 @@ fn send_passing(from: Side, lanes: &Lanes, passing: &mut Vec<u8>) -> io::Result<
     sent
 }
 
-/// Judges a line and adds it to those that pass, or sends those and tells both sides why it does not.
-fn pass_line(
-    from: Side,
-    lanes: &Lanes,
-    tap: &Tap,
-    line: Line<'_>,
-    (ends, passing): (bool, &mut Vec<u8>),
-) -> io::Result<()> {
-    let seen = |text: &[u8]| {
-        let text = text.to_owned();
-        if ends { Observation::stdio(from, text) } else { Observation::unterminated(from, text) }
-    };
-    let (text, verdict) = match line {
-        Line::Whole(text) => (text, tap.judge(seen(text))),
-        Line::TooLong { length } => {
-            tap.observe(seen(b"").skipping(length));
-            (&b""[..], Verdict::refusing(too_long(length)))
-        }
-    };
-    if verdict.passes() {
-        passing.extend_from_slice(text);
-        if ends {
-            passing.push(b'\n');
-        }
-        return Ok(());
-    }
-    send_passing(from, lanes, passing)?;
-    let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, &verdict);
+/// Tells both sides why a line does not pass, or what of it does.
+fn refuse(from: Side, lanes: &Lanes, tap: &Tap, text: &[u8], verdict: &Verdict) -> io::Result<()> {
+    let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, verdict);
     // Text on a server's output is no request: nobody waits for an answer.
     let is_request =
         verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);

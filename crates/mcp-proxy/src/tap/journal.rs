@@ -1,7 +1,9 @@
 use std::fmt;
 
 use mcp_core::{Revision, Side};
-use mcp_rules::{Finding, LineReader, Observer, Origin, Ruling, Severity, Suspended};
+use mcp_rules::{
+    Finding, LineReader, Observer, Origin, ParsedLine, ReadLine, Ruling, Severity, Suspended,
+};
 
 use super::{
     Counts, Knowledge, Observation, Passage, Rules, Watcher,
@@ -24,6 +26,14 @@ pub(super) struct Journal {
     newly_lost: u64,
     /// Whether the last line was not judged, so that the conversations are not known any more.
     has_missed: bool,
+}
+
+/// The line for an observation.
+#[derive(Debug)]
+struct Written {
+    line: Vec<u8>,
+    /// If it is the one that was parsed last.
+    parsed: Option<ParsedLine>,
 }
 
 /// Whether a line may be held back.
@@ -80,11 +90,11 @@ impl Journal {
                     is_flushed = false;
                     let Item { observation, lost, .. } = item;
                     self.note_lost(lost);
-                    let line = self.scribe.line(&observation);
                     if behind {
+                        let line = self.scribe.line(&observation);
                         self.pass_unjudged(&line, &observation);
                     } else {
-                        self.take(&line, Some(&observation), Mode::Observe);
+                        self.take_observed(&observation, Mode::Observe);
                     }
                 }
                 Next::Rules(rules) => self.change_rules(*rules),
@@ -107,18 +117,41 @@ impl Journal {
 
     /// Takes a line that passes whatever is found.
     pub(super) fn observe(&mut self, observation: &Observation) {
-        let line = self.scribe.line(observation);
-        self.take(&line, Some(observation), Mode::Observe);
+        self.take_observed(observation, Mode::Observe);
         self.flush();
     }
 
     /// Takes a line that passes only as the verdict says.
     pub(super) fn judge(&mut self, observation: &Observation) -> Verdict {
-        let line = self.scribe.line(observation);
-        let mode = self.mode(observation);
-        let verdict = self.take(&line, Some(observation), mode);
+        let verdict = self.judge_next(observation);
         self.flush();
         verdict
+    }
+
+    /// The same as part of several, after which the recording is to be flushed.
+    pub(super) fn judge_next(&mut self, observation: &Observation) -> Verdict {
+        let mode = self.mode(observation);
+        self.take_observed(observation, mode)
+    }
+
+    fn take_observed(&mut self, observation: &Observation, mode: Mode) -> Verdict {
+        let Written { line, parsed } = self.write(observation);
+        let verdict = self.take_parsed(&line, parsed.as_ref(), Some(observation), mode);
+        self.scribe.reuse(line);
+        verdict
+    }
+
+    /// Writes the line for an observation. Nearly every message can be written as it is, and whether
+    /// it can is seen when the line is parsed, as it has to be anyway.
+    fn write(&mut self, observation: &Observation) -> Written {
+        if let Some((line, message)) = self.scribe.presume(observation) {
+            let parsed = self.reader.confirm(&line, &message);
+            if parsed.is_some() {
+                return Written { line, parsed };
+            }
+            self.scribe.reuse(line);
+        }
+        Written { line: self.scribe.line(observation), parsed: None }
     }
 
     /// How to judge what is about to pass.
@@ -154,6 +187,16 @@ impl Journal {
         observation: Option<&Observation>,
         mode: Mode,
     ) -> Verdict {
+        self.take_parsed(line, None, observation, mode)
+    }
+
+    fn take_parsed(
+        &mut self,
+        line: &[u8],
+        parsed: Option<&ParsedLine>,
+        observation: Option<&Observation>,
+        mode: Mode,
+    ) -> Verdict {
         self.take_in(Knowledge::Own, line, observation, mode, |journal, number| {
             let Some(mut observer) = journal.observer.take() else { return Ruling::default() };
             if std::mem::take(&mut journal.has_missed) {
@@ -161,7 +204,7 @@ impl Journal {
                 resumed.forget();
                 observer = resumed.suspend();
             }
-            let (observer, ruling) = journal.rule(observer, number, line, mode);
+            let (observer, ruling) = journal.rule_on(observer, number, (line, parsed), mode);
             journal.observer = Some(observer);
             ruling
         })
@@ -205,16 +248,30 @@ impl Journal {
         line: &[u8],
         mode: Mode,
     ) -> (Suspended, Ruling) {
+        self.rule_on(observer, number, (line, None), mode)
+    }
+
+    fn rule_on(
+        &mut self,
+        observer: Suspended,
+        number: u64,
+        (line, parsed): (&[u8], Option<&ParsedLine>),
+        mode: Mode,
+    ) -> (Suspended, Ruling) {
         let mut observer = observer.resume(&self.rules.engine);
         let before = observer.messages();
         let policy = &self.rules.policy;
-        let ruling = self.reader.read(line, |read| {
+        let rule = |read: &ReadLine<'_>| {
             observer.rule(number, read, |ground| match mode {
                 // What passes anyway is judged as in a recording.
                 Mode::Observe => Some(false),
                 Mode::Enforce => policy.holds(ground),
             })
-        });
+        };
+        let ruling = match parsed {
+            Some(parsed) => self.reader.read_parsed(parsed, line, rule),
+            None => self.reader.read(line, rule),
+        };
         self.counts.messages += observer.messages() - before;
         (observer.suspend(), ruling)
     }

@@ -374,9 +374,46 @@ impl Tap {
         }
     }
 
-    #[expect(clippy::disallowed_methods, reason = "recordings say when something passed")]
-    fn stamped(&self, mut observation: Observation) -> Observation {
-        observation.at = SystemTime::now();
+    /// Shows messages that have come together and are about to pass in this order, until one may not.
+    /// Returns how many may, and the verdict on that one. Both directions of a stream judge with one
+    /// journal: if each line took it for itself, they would wake each other for each line.
+    pub(crate) fn judge_run(
+        &self,
+        run: impl Iterator<Item = Observation>,
+    ) -> (usize, Option<Verdict>) {
+        let mut passed = 0;
+        let Way::Inline(journal) = &self.inner.way else {
+            for observation in run {
+                let verdict = self.judge(observation);
+                if !verdict.passes() {
+                    return (passed, Some(verdict));
+                }
+                passed += 1;
+            }
+            return (passed, None);
+        };
+        let at = now();
+        let mut journal = lock(journal);
+        let Some(journal) = &mut *journal else { return (run.count(), None) };
+        let mut refused = None;
+        for observation in run {
+            let verdict = journal.judge_next(&self.stamped_at(observation, at));
+            if !verdict.passes() {
+                refused = Some(verdict);
+                break;
+            }
+            passed += 1;
+        }
+        journal.flush();
+        (passed, refused)
+    }
+
+    fn stamped(&self, observation: Observation) -> Observation {
+        self.stamped_at(observation, now())
+    }
+
+    fn stamped_at(&self, mut observation: Observation, at: SystemTime) -> Observation {
+        observation.at = at;
         observation.upstream.clone_from(&self.upstream);
         if observation.session.is_none() {
             observation.session.clone_from(&self.session);
@@ -413,6 +450,11 @@ fn record(journal: &mut Option<Box<Journal>>, observation: &Observation) {
     if let Some(journal) = journal {
         journal.record_only(observation);
     }
+}
+
+#[expect(clippy::disallowed_methods, reason = "recordings say when something passed")]
+fn now() -> SystemTime {
+    SystemTime::now()
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

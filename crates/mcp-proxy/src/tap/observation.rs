@@ -1,4 +1,4 @@
-use std::{borrow::Cow, sync::Arc, time::SystemTime};
+use std::{borrow::Cow, fmt::Write as _, ops::Range, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
 use http::{
@@ -285,6 +285,31 @@ pub(super) struct Scribe {
     writer: TraceWriter<Vec<u8>>,
     tape: Tape,
     limits: Limits,
+    clock: Clock,
+}
+
+/// Times as text. Those of one second have the same beginning.
+#[derive(Debug, Default)]
+struct Clock {
+    second: u64,
+    text: String,
+}
+
+impl Clock {
+    fn show(&mut self, at: SystemTime) -> &str {
+        /// The length of a time without its microseconds.
+        const SECOND: usize = "1970-01-01T00:00:00.".len();
+        let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        if self.second == since.as_secs() && self.text.len() > SECOND {
+            self.text.truncate(SECOND);
+            // A string takes everything.
+            let _ = write!(self.text, "{:06}Z", since.subsec_micros());
+        } else {
+            self.second = since.as_secs();
+            self.text = humantime::format_rfc3339_micros(at).to_string();
+        }
+        &self.text
+    }
 }
 
 /// Buffers beyond this are given back.
@@ -293,17 +318,64 @@ const KEPT_BUFFER: usize = 64 << 10;
 impl Scribe {
     pub(super) fn new(limits: Limits) -> Scribe {
         let writer = TraceWriter::new(Vec::new()).with_depth(limits.max_depth);
-        Scribe { writer, tape: Tape::new(), limits }
+        Scribe { writer, tape: Tape::new(), limits, clock: Clock::default() }
+    }
+
+    /// The line for an observation, presuming that its message is ordinary, and where that is in it;
+    /// `None` if there is no message, or it cannot be ordinary.
+    pub(super) fn presume(&mut self, observation: &Observation) -> Option<(Vec<u8>, Range<usize>)> {
+        let Observation { from, traffic, at, encoding: None, skipped: None, .. } = observation
+        else {
+            return None;
+        };
+        let message = match traffic {
+            Traffic::Stdio { text, ends: false } | Traffic::WebSocket { text } => text,
+            Traffic::Http { body: Some(body), .. } => body,
+            Traffic::Stdio { ends: true, .. }
+            | Traffic::Http { body: None, .. }
+            | Traffic::Stderr { .. }
+            | Traffic::Exit { .. } => return None,
+        };
+        if message.is_empty() || message.len() > self.limits.max_bytes {
+            return None;
+        }
+        let Scribe { writer, tape, limits, clock } = self;
+        let time = clock.show(*at);
+        let mut place = 0..0;
+        let mut write = |entry: TraceEntry<'_>| {
+            let written = writer.presume(&observation.complete(entry).at(time), message);
+            // A vector takes everything.
+            place = written.unwrap_or_default();
+        };
+        match traffic {
+            Traffic::Http { exchange, part, .. } => {
+                let tools = (tape, *limits);
+                with_event(*from, *exchange, part, None, tools, |event| {
+                    write(TraceEntry::http(event));
+                });
+            }
+            Traffic::WebSocket { .. } => write(TraceEntry::web_socket(*from, b"")),
+            _ => write(TraceEntry::stdio(*from, b"")),
+        }
+        Some((self.take(), place))
+    }
+
+    /// Takes the buffer of a line back, for the next one.
+    pub(super) fn reuse(&mut self, mut line: Vec<u8>) {
+        if line.capacity() <= KEPT_BUFFER {
+            line.clear();
+            *self.writer.get_mut() = line;
+        }
     }
 
     /// The line for an observation, without the line break.
     pub(super) fn line(&mut self, observation: &Observation) -> Vec<u8> {
         let Observation { from, traffic, at, .. } = observation;
-        let time = humantime::format_rfc3339_micros(*at).to_string();
-        let Scribe { writer, tape, limits } = self;
+        let Scribe { writer, tape, limits, clock } = self;
+        let time = clock.show(*at);
         let mut write = |entry: TraceEntry<'_>| {
             // A vector takes everything.
-            let _ = writer.write(&observation.complete(entry).at(&time));
+            let _ = writer.write(&observation.complete(entry).at(time));
         };
         match traffic {
             Traffic::Stdio { text, ends: false } => write(TraceEntry::stdio(*from, text)),

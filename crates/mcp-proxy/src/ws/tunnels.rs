@@ -85,7 +85,7 @@ impl Inner {
         headers.remove(SEC_WEBSOCKET_EXTENSIONS);
         insert_upgrade(headers);
         self.upstream.address(&mut request);
-        let sent = self.upstream.send(request, *open_timeout).await;
+        let sent = self.upstream.send_upgrade(request, *open_timeout).await;
         let mut response = sent.map_err(|failure| {
             tracing::warn!(%failure, "a connection was not opened");
             Box::new(Answer::failed(&failure, b""))

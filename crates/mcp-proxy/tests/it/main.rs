@@ -11,6 +11,7 @@ mod bytes_bridged;
 mod bytes_random;
 #[cfg(unix)]
 mod children;
+mod connections;
 mod encoding;
 mod enforce;
 mod failures;

@@ -1,6 +1,8 @@
 //! Parses lines without knowledge of other lines, so that it can be done on any thread.
 
-use mcp_json::{Document, Limits as JsonLimits, Node, Slot, SyntaxError, Tape};
+use std::ops::Range;
+
+use mcp_json::{Document, Limits as JsonLimits, Node, Slot, Span, SyntaxError, Tape};
 
 use super::{Content, Line, Record, RecordFault};
 use crate::{Engine, Findings, Followed, Identity, Limits, gate::identities, wire::framing::BOM};
@@ -24,6 +26,10 @@ pub struct ReadLine<'a> {
     pub(crate) value: Option<Result<Node<'a>, SyntaxError>>,
 }
 
+/// A line that a [`LineReader`] has parsed and nobody has looked at yet.
+#[derive(Debug)]
+pub struct ParsedLine(Slot);
+
 /// Why a line is neither a record nor a bare message.
 #[derive(Debug, Clone)]
 pub(crate) enum Unread {
@@ -45,7 +51,54 @@ impl LineReader {
 
     /// Parses one line and passes it to `visit`.
     pub fn read<R>(&mut self, text: &[u8], visit: impl FnOnce(&ReadLine<'_>) -> R) -> R {
-        self.read_all(&[text], |lines| visit(&lines[0]))
+        self.lines.clear();
+        let slot = self.lines.append(text, self.line_limits);
+        self.visit(slot, text, visit)
+    }
+
+    /// Parses a line that was [presumed](crate::TraceWriter::presume) to be one with an ordinary
+    /// message at this place; `None` if it is not.
+    pub fn confirm(&mut self, text: &[u8], message: &Range<usize>) -> Option<ParsedLine> {
+        self.lines.clear();
+        let slot = self.lines.append(text, self.line_limits).ok()?;
+        let document = self.lines.document(slot, text);
+        let place = Span { start: message.start, end: message.end };
+        // If a value begins and ends where the message does, the message is that value.
+        let is_ordinary = memchr::memchr2(b'\n', b'\r', place.slice(text)).is_none()
+            && document.root().get("msg").is_some_and(|found| found.span() == place)
+            && !document.has_duplicate_keys()
+            && !document.has_lone_surrogates();
+        is_ordinary.then_some(ParsedLine(slot))
+    }
+
+    /// Passes a line to `visit` that [`LineReader::confirm`] has parsed just before.
+    pub fn read_parsed<R>(
+        &mut self,
+        parsed: &ParsedLine,
+        text: &[u8],
+        visit: impl FnOnce(&ReadLine<'_>) -> R,
+    ) -> R {
+        self.visit(Ok(parsed.0), text, visit)
+    }
+
+    fn visit<R>(
+        &mut self,
+        line: Result<Slot, SyntaxError>,
+        text: &[u8],
+        visit: impl FnOnce(&ReadLine<'_>) -> R,
+    ) -> R {
+        let LineReader { lines, texts, text_limits, .. } = self;
+        let document = line.map(|slot| lines.document(slot, text));
+        let content = match &document {
+            Ok(document) => Line::read(document.root()).map_err(Unread::Record),
+            Err(error) => Err(Unread::Syntax(*error)),
+        };
+        let document = text_of(&content).map(|text| texts.parse(text, *text_limits));
+        let value = document.as_ref().map(|document| match document {
+            Ok(document) => Ok(document.root()),
+            Err(error) => Err(*error),
+        });
+        visit(&ReadLine { text, content: &content, value })
     }
 
     /// Parses several lines and passes them to `visit` together.

@@ -16,7 +16,7 @@ use mcp_json::Node;
 
 pub use http::{HttpRecord, SseRecord};
 pub(crate) use lines::Unread;
-pub use lines::{LineReader, ReadLine};
+pub use lines::{LineReader, ParsedLine, ReadLine};
 pub use reader::message_of;
 pub use writer::{TraceEntry, TraceWriter};
 

@@ -114,9 +114,13 @@ fn the_exit_code_is_that_of_the_server() {
     let place = Place::new();
     assert_eq!(place.run(&["proxy", "-q", "--", "sh", "-c", "exit 7"]).code, Some(7));
     assert_eq!(place.run(&["proxy", "-q", "--", "sh", "-c", "kill -9 $$"]).code, Some(137));
-    let Run { code, stdout, stderr } = place.run(&["proxy", "--", "no-such-server"]);
-    assert_eq!((code, stdout.as_str()), (Some(2), ""));
-    assert!(stderr.contains("cannot start `no-such-server`: there is no such program"), "{stderr}");
+    for listening in [&[][..], &["--listen", "127.0.0.1:0"]] {
+        let args = [&["proxy"], listening, &["--", "no-such-server"]].concat();
+        let Run { code, stdout, stderr } = place.run(&args);
+        assert_eq!((code, stdout.as_str()), (Some(2), ""));
+        let expected = "cannot start `no-such-server`: there is no such program";
+        assert!(stderr.contains(expected), "{stderr}");
+    }
     assert_eq!(place.run(&["proxy"]).code, Some(2));
 }
 

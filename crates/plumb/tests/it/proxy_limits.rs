@@ -106,6 +106,26 @@ fn messages_beyond_what_may_be_held_are_refused_under_enforcement() {
 }
 
 #[test]
+fn beyond_the_limit_on_connections_an_idle_one_is_closed() {
+    let place = Place::new();
+    let args = ["proxy", "-q", "--listen", "127.0.0.1:0", "--max-connections", "1"];
+    let args = [&args[..], &["--", "sh", "-c", SERVER]].concat();
+    let (mut child, [address]) = start(&place, &args);
+    let mut idle = TcpStream::connect(&address).unwrap();
+    let kept = post("not JSON").replace("Connection: close\r\n", "");
+    idle.write_all(kept.as_bytes()).unwrap();
+    let mut answer = [0; 12];
+    idle.read_exact(&mut answer).unwrap();
+    assert_eq!(&answer, b"HTTP/1.1 400");
+    // There is no room for this one before the other is gone.
+    assert!(request(&address, &post(INITIALIZE)).starts_with("HTTP/1.1 200"));
+    // Otherwise it would stay for minutes.
+    idle.read_to_end(&mut Vec::new()).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
 fn open_sessions_are_counted() {
     let place = Place::new();
     let args = ["proxy", "-q", "--admin", "127.0.0.1:0", "--listen", "127.0.0.1:0"];

@@ -3,6 +3,7 @@
 
 use std::{
     io::{ErrorKind, Read, Write},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
@@ -21,6 +22,8 @@ pub(super) enum ClientLine {
         text: Bytes,
         /// Whether a line break follows it, and not the end of the stream.
         ends: bool,
+        /// If it comes from a stream: until this is dropped, later lines may have to wait.
+        room: Option<Taken>,
     },
     TooLong {
         length: u64,
@@ -29,6 +32,8 @@ pub(super) enum ClientLine {
 
 /// How many lines of the client may wait.
 const QUEUE: usize = 16;
+/// How long they may be together, in bytes, if it is not a single one.
+const QUEUE_BYTES: usize = 1 << 20;
 const BUFFER: usize = 64 << 10;
 
 /// Reads lines until the stream ends or nobody wants more.
@@ -40,10 +45,14 @@ pub(super) fn lines_of(
     thread::spawn(move || {
         let mut splitter = Splitter::new(max_line);
         let mut buffer = vec![0; BUFFER];
+        let room = Room::default();
         let send = |line: Line<'_>, ends| {
             // If nobody wants it, the next read is the last.
             let _ = sender.blocking_send(match line {
-                Line::Whole(text) => ClientLine::Whole { text: Bytes::copy_from_slice(text), ends },
+                Line::Whole(text) => {
+                    let room = Some(room.take(text.len()));
+                    ClientLine::Whole { text: Bytes::copy_from_slice(text), ends, room }
+                }
                 Line::TooLong { length } => ClientLine::TooLong { length },
             });
         };
@@ -61,6 +70,38 @@ pub(super) fn lines_of(
         splitter.finish(|line| send(line, false));
     });
     lines
+}
+
+/// How many bytes of lines wait.
+#[derive(Debug, Clone, Default)]
+struct Room(Arc<(Mutex<usize>, Condvar)>);
+
+/// Room that a line takes until this is dropped.
+#[derive(Debug)]
+pub(super) struct Taken {
+    room: Room,
+    bytes: usize,
+}
+
+impl Room {
+    /// Waits until there is room for so many bytes, or nothing else waits.
+    fn take(&self, bytes: usize) -> Taken {
+        let is_full = |held: &mut usize| *held > 0 && *held + bytes > QUEUE_BYTES;
+        let held = self.0.1.wait_while(self.lock(), is_full);
+        *held.unwrap_or_else(PoisonError::into_inner) += bytes;
+        Taken { room: self.clone(), bytes }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, usize> {
+        self.0.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Taken {
+    fn drop(&mut self) {
+        *self.room.lock() -= self.bytes;
+        self.room.0.1.notify_one();
+    }
 }
 
 /// Writes every text as a line, until it cannot. The second completes when nothing more is written.
@@ -85,4 +126,62 @@ pub(super) fn writer_to(
         let _ = done.send(());
     });
     (outbox, is_done)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::atomic::{AtomicUsize, Ordering},
+    };
+
+    use super::*;
+
+    /// Long lines without end, and how many bytes were read of them.
+    struct Endless(Arc<AtomicUsize>);
+
+    impl Read for Endless {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            buffer.fill(b'x');
+            if let Some(last) = buffer.last_mut() {
+                *last = b'\n';
+            }
+            self.0.fetch_add(buffer.len(), Ordering::Relaxed);
+            Ok(buffer.len())
+        }
+    }
+
+    #[tokio::test]
+    async fn lines_that_wait_are_limited_in_bytes() {
+        // Each line is as long as what is read at once.
+        let read = Arc::new(AtomicUsize::new(0));
+        let mut lines = lines_of(Endless(Arc::clone(&read)), 1 << 30);
+        let mut kept = Vec::new();
+        for _ in 0..QUEUE_BYTES / BUFFER {
+            let Some(ClientLine::Whole { text, room, .. }) = lines.recv().await else {
+                panic!("a line is missing");
+            };
+            assert_eq!(text.len(), BUFFER - 1);
+            kept.push(room);
+        }
+        // Another has no room as long as these are kept; it has been read, and no more.
+        assert!(lines.try_recv().is_err());
+        kept.pop();
+        assert!(lines.recv().await.is_some());
+        assert!(read.load(Ordering::Relaxed) <= QUEUE_BYTES + 2 * BUFFER);
+        drop((kept, lines));
+    }
+
+    #[tokio::test]
+    async fn a_longer_line_passes_by_itself() {
+        let text = [vec![b'x'; 2 * QUEUE_BYTES], b"\nshort\n".to_vec()].concat();
+        let mut lines = lines_of(io::Cursor::new(text), 1 << 30);
+        for expected in [2 * QUEUE_BYTES, 5] {
+            let Some(ClientLine::Whole { text, .. }) = lines.recv().await else {
+                panic!("a line is missing");
+            };
+            assert_eq!(text.len(), expected);
+        }
+        assert!(lines.recv().await.is_none());
+    }
 }

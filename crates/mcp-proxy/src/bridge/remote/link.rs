@@ -145,8 +145,8 @@ impl Link {
 
     /// Takes a line of the client.
     pub(super) async fn take_from_client(self: &Arc<Self>, line: ClientLine) {
-        let (text, ends) = match line {
-            ClientLine::Whole { text, ends } => (text, ends),
+        let (text, ends, _room) = match line {
+            ClientLine::Whole { text, ends, room } => (text, ends, room),
             ClientLine::TooLong { length } => {
                 self.lane.skip(Side::Client, length);
                 let message = format!("a line of {length} bytes is too long");

@@ -46,7 +46,7 @@ impl Dialogue {
     }
 
     pub(crate) async fn say(&self, text: Bytes) {
-        self.0.take_from_client(ClientLine::Whole { text, ends: true }).await;
+        self.0.take_from_client(ClientLine::Whole { text, ends: true, room: None }).await;
     }
 
     /// Ends the conversation. Nobody is told that there will be no more answers.

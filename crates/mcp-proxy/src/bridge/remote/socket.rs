@@ -27,7 +27,7 @@ pub(crate) async fn run_socket(
             match socket.receive().await {
                 Ok(Some(Inbound::Message { bytes, .. })) => {
                     let text = lane.carried(bytes, limits);
-                    link.take_from_client(ClientLine::Whole { text, ends: true }).await;
+                    link.take_from_client(ClientLine::Whole { text, ends: true, room: None }).await;
                 }
                 Ok(Some(other)) => tracing::debug!(?other, "an unknown event of the transport"),
                 Ok(None) => return,

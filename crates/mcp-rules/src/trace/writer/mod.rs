@@ -7,6 +7,7 @@ use std::{
     borrow::Cow,
     collections::HashMap,
     io::{self, Write},
+    ops::Range,
 };
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
@@ -158,23 +159,7 @@ impl<W: Write> TraceWriter<W> {
     ///
     /// If writing to `out` fails.
     pub fn write(&mut self, entry: &TraceEntry<'_>) -> io::Result<()> {
-        self.line.clear();
-        self.line.extend_from_slice(match entry.from {
-            Side::Client => br#"{"from":"client""#,
-            Side::Server => br#"{"from":"server""#,
-        });
-        if let Some(time) = entry.time {
-            self.member("ts", time);
-        }
-        if let Some(session) = entry.session {
-            self.member("session", session);
-        }
-        if let Some(by) = entry.by {
-            self.member("by", by);
-        }
-        if let Some(line) = entry.replaces {
-            self.number("replaces", line);
-        }
+        self.begin(entry);
         match entry.traffic {
             Traffic::Stdio { text, ends } => {
                 self.message_of(entry, text);
@@ -211,6 +196,55 @@ impl<W: Write> TraceWriter<W> {
         }
         self.line.extend_from_slice(b"}\n");
         self.out.write_all(&self.line)
+    }
+
+    /// Writes a line on the presumption that `message` can be written as `msg`, and returns where in
+    /// the line it is: to parse the line afterwards takes less time than to look at the message
+    /// first. If [`LineReader::confirm`](crate::LineReader::confirm) does not confirm it, the line has
+    /// to be replaced by the one that is written for the entry with this message. The entry itself
+    /// has none: what it shows are HTTP, or nothing but who has sent it.
+    ///
+    /// # Errors
+    ///
+    /// If writing to `out` fails.
+    pub fn presume(&mut self, entry: &TraceEntry<'_>, message: &[u8]) -> io::Result<Range<usize>> {
+        self.begin(entry);
+        match entry.traffic {
+            Traffic::WebSocket { .. } => self.member("transport", "ws"),
+            Traffic::Http(event) => self.http(&event),
+            Traffic::Stdio { .. }
+            | Traffic::Gap { .. }
+            | Traffic::Stderr { .. }
+            | Traffic::Exit { .. } => {}
+        }
+        self.line.extend_from_slice(br#","msg":"#);
+        let start = self.line.len();
+        self.line.extend_from_slice(message);
+        let end = self.line.len();
+        self.line.extend_from_slice(b"}\n");
+        self.out.write_all(&self.line)?;
+        Ok(start..end)
+    }
+
+    /// Writes what all kinds of entries have in common.
+    fn begin(&mut self, entry: &TraceEntry<'_>) {
+        self.line.clear();
+        self.line.extend_from_slice(match entry.from {
+            Side::Client => br#"{"from":"client""#,
+            Side::Server => br#"{"from":"server""#,
+        });
+        if let Some(time) = entry.time {
+            self.member("ts", time);
+        }
+        if let Some(session) = entry.session {
+            self.member("session", session);
+        }
+        if let Some(by) = entry.by {
+            self.member("by", by);
+        }
+        if let Some(line) = entry.replaces {
+            self.number("replaces", line);
+        }
     }
 
     /// The underlying writer.
@@ -322,34 +356,66 @@ impl<W: Write> TraceWriter<W> {
         if !headers.are_recorded() {
             return;
         }
+        let all: Vec<(Cow<'_, str>, Cow<'_, str>)> = headers.iter().collect();
+        self.line.extend_from_slice(br#","headers":{"#);
+        if all.len() > FEW {
+            self.many_headers(all);
+        } else {
+            // A map of names would take longer than the rest of the line.
+            for (position, (name, value)) in all.iter().enumerate() {
+                let is_same = |other: &&(Cow<'_, str>, Cow<'_, str>)| other.0 == *name;
+                if all[..position].iter().any(|other| is_same(&other)) {
+                    continue;
+                }
+                let others = all[position + 1..].iter().filter(is_same);
+                let others = others.map(|(_, value)| &**value);
+                self.header(position == 0, name, value, others);
+            }
+        }
+        self.line.push(b'}');
+    }
+
+    fn many_headers(&mut self, all: Vec<(Cow<'_, str>, Cow<'_, str>)>) {
         let mut groups: Vec<(Cow<'_, str>, Vec<Cow<'_, str>>)> = Vec::new();
         let mut by_name: HashMap<Cow<'_, str>, usize> = HashMap::new();
-        for (name, value) in headers.iter() {
+        for (name, value) in all {
             let group = *by_name.entry(name.clone()).or_insert_with(|| {
                 groups.push((name, Vec::new()));
                 groups.len() - 1
             });
             groups[group].1.push(value);
         }
-        self.line.extend_from_slice(br#","headers":{"#);
         for (position, (name, values)) in groups.iter().enumerate() {
-            if position > 0 {
-                self.line.push(b',');
-            }
-            self.string(name);
-            self.line.push(b':');
-            match values.as_slice() {
-                [value] => self.string(value),
-                values => {
-                    for (position, value) in values.iter().enumerate() {
-                        self.line.push(if position == 0 { b'[' } else { b',' });
-                        self.string(value);
-                    }
-                    self.line.push(b']');
-                }
+            if let [value, others @ ..] = values.as_slice() {
+                self.header(position == 0, name, value, others.iter().map(|value| &**value));
             }
         }
-        self.line.push(b'}');
+    }
+
+    fn header<'v>(
+        &mut self,
+        is_first: bool,
+        name: &str,
+        value: &str,
+        others: impl Iterator<Item = &'v str>,
+    ) {
+        if !is_first {
+            self.line.push(b',');
+        }
+        self.string(name);
+        self.line.push(b':');
+        let start = self.line.len();
+        self.string(value);
+        let mut is_array = false;
+        for other in others {
+            self.line.push(b',');
+            self.string(other);
+            is_array = true;
+        }
+        if is_array {
+            self.line.insert(start, b'[');
+            self.line.push(b']');
+        }
     }
 
     fn member(&mut self, name: &str, value: &str) {
@@ -370,6 +436,9 @@ impl<W: Write> TraceWriter<W> {
         serde_json::to_writer(&mut self.line, text).expect("a vector takes everything");
     }
 }
+
+/// So many headers are compared with each other.
+const FEW: usize = 32;
 
 /// Whether a text can be embedded as it is: the reader gets the same bytes back, and other JSON
 /// parsers would lose nothing.

@@ -2,7 +2,7 @@ use mcp_json::SyntaxError;
 use proptest::{collection::vec, option, prelude::*};
 
 use super::*;
-use crate::{Carrier, Content, HttpRecord, Line, Record};
+use crate::{Carrier, Content, HttpRecord, Line, LineReader, Record};
 
 fn written(entry: &TraceEntry<'_>) -> String {
     let mut writer = TraceWriter::new(Vec::new());
@@ -50,6 +50,61 @@ fn messages_are_written_as_they_are_where_that_is_safe() {
     let deep = "[".repeat(200) + &"]".repeat(200);
     let line = written(&TraceEntry::web_socket(Side::Client, deep.as_bytes()));
     assert!(line.starts_with(r#"{"from":"client","transport":"ws","raw":"[["#), "{line}");
+}
+
+/// The line that is written on a presumption, if that proves to be true.
+fn presumed(entry: &TraceEntry<'_>, message: &[u8]) -> Option<String> {
+    let mut writer = TraceWriter::new(Vec::new());
+    let place = writer.presume(entry, message).unwrap();
+    let line = writer.into_inner();
+    assert_eq!(&line[place.clone()], message);
+    let mut reader = LineReader::new(&crate::Limits::default());
+    let text = line.strip_suffix(b"\n").unwrap();
+    let parsed = reader.confirm(text, &place)?;
+    reader.read_parsed(&parsed, text, |read| assert_eq!(read.message().unwrap().raw(), message));
+    Some(String::from_utf8(line).unwrap())
+}
+
+#[test]
+fn a_message_is_presumed_to_be_ordinary_until_the_line_is_parsed() {
+    let entry = |text| TraceEntry::stdio(Side::Client, text).at("t").in_session("a");
+    for text in [r#"{"a":[1, 2]}"#, "7", r#""\u00e9""#, "[]"] {
+        let expected = written(&entry(text.as_bytes()));
+        assert_eq!(presumed(&entry(b""), text.as_bytes()), Some(expected), "{text}");
+    }
+    let deep = "[".repeat(200) + &"]".repeat(200);
+    for text in [
+        " {}",
+        "{}\r",
+        "{\n}",
+        "\u{feff}{}",
+        r#"{"a":1,"\u0061":2}"#,
+        r#"["\ud800"]"#,
+        "",
+        "{",
+        &deep,
+        // Whatever it does to the line around it, it is not a value by itself.
+        r#"1,"msg":2"#,
+        r#"1,"raw":"x""#,
+        r#"1}{"from":"server","msg":1"#,
+        "1}",
+    ] {
+        assert_eq!(presumed(&entry(b""), text.as_bytes()), None, "{text}");
+    }
+    assert_eq!(presumed(&entry(b""), b"\"\xff\""), None);
+}
+
+#[test]
+fn headers_keep_their_order_however_many_there_are() {
+    for count in [2, FEW, FEW + 1] {
+        let names = (2..count).map(|number| format!("x-{number}"));
+        let names: Vec<String> = names.chain(["a".into(), "a".into()]).collect();
+        let headers: Headers<'_> = names.iter().map(|name| (name.as_str(), "1")).collect();
+        let line = written(&TraceEntry::http(HttpEvent::request(1, "GET", "/", &headers)));
+        let single: String = (2..count).map(|number| format!("\"x-{number}\":\"1\",")).collect();
+        let expected = format!("{{{single}\"a\":[\"1\",\"1\"]}}");
+        assert!(line.contains(&expected), "{line}");
+    }
 }
 
 #[test]
@@ -131,6 +186,37 @@ proptest! {
             let is_web_socket = record.carrier == Carrier::WebSocket;
             assert_eq!((is_web_socket, record.http.is_none()), (kind == 2, true));
         });
+    }
+
+    #[test]
+    fn what_is_presumed_and_confirmed_is_what_would_be_written(
+        text in text(),
+        status in any::<u16>(),
+        kind in 0..3,
+    ) {
+        let headers: Headers<'_> = [("content-type", "application/json")].into_iter().collect();
+        let event = HttpEvent::new(1, Side::Server, HttpPart::Response { status, headers: &headers });
+        let mut tape = Tape::new();
+        let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
+        let parsed = tape.parse(&text, limits);
+        let (whole, without) = match kind {
+            0 => (TraceEntry::stdio(Side::Client, &text), TraceEntry::stdio(Side::Client, b"")),
+            1 => {
+                (TraceEntry::web_socket(Side::Client, &text), TraceEntry::web_socket(Side::Client, b""))
+            }
+            _ => {
+                let whole = match &parsed {
+                    Ok(document) => event.with_message(document.root()),
+                    Err(error) => event.with_unreadable(&text, *error),
+                };
+                (TraceEntry::http(whole), TraceEntry::http(event))
+            }
+        };
+        let expected = written(&whole);
+        match presumed(&without, &text) {
+            Some(line) => prop_assert_eq!(line, expected),
+            None => prop_assert!(!expected.contains("\"msg\":"), "{}", expected),
+        }
     }
 
     #[test]

@@ -113,14 +113,18 @@ impl Activity {
         }
     }
 
-    /// Completes when a head has taken longer than `limit`; sees that with some delay, so that fast
-    /// requests cost nothing.
-    pub(super) async fn head_overdue(&self, limit: Duration) {
-        let period = (limit / 4).max(Duration::from_millis(1));
+    /// Completes when a head has taken longer than `head_limit`, or there was no request for longer
+    /// than `idle_limit`; sees that with some delay, so that fast requests cost nothing.
+    pub(super) async fn overdue(&self, head_limit: Duration, idle_limit: Duration) {
+        let period = (head_limit.min(idle_limit) / 4).max(Duration::from_millis(1));
         loop {
             tokio::time::sleep(period).await;
             let head = self.head.load(Ordering::Relaxed);
-            if head != NO_HEAD && Duration::from_millis(self.now().saturating_sub(head)) > limit {
+            let head_took = Duration::from_millis(self.now().saturating_sub(head));
+            if head != NO_HEAD && head_took > head_limit {
+                return;
+            }
+            if self.idle_for().is_some_and(|idle| idle > idle_limit) {
                 return;
             }
         }
@@ -197,8 +201,10 @@ mod tests {
     async fn a_head_has_a_deadline_from_its_first_byte() {
         let activity = Arc::new(Activity::new());
         let limit = Duration::from_secs(30);
-        let overdue =
-            |wait| tokio::time::timeout(Duration::from_secs(wait), activity.head_overdue(limit));
+        let overdue = |wait| {
+            let overdue = activity.overdue(limit, Duration::from_secs(1_000_000));
+            tokio::time::timeout(Duration::from_secs(wait), overdue)
+        };
         assert!(overdue(3600).await.is_err(), "an idle connection has no head");
         activity.read();
         assert!(overdue(29).await.is_err());
@@ -211,6 +217,22 @@ mod tests {
         activity.read();
         activity.read();
         assert!(overdue(40).await.is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_connection_may_be_idle_only_between_requests_and_for_so_long() {
+        let activity = Arc::new(Activity::new());
+        let (head, idle) = (Duration::from_secs(30), Duration::from_secs(120));
+        let overdue =
+            |wait| tokio::time::timeout(Duration::from_secs(wait), activity.overdue(head, idle));
+        assert!(overdue(119).await.is_err());
+        activity.touch();
+        assert!(overdue(119).await.is_err());
+        let request = activity.begin_request();
+        assert!(overdue(3600).await.is_err());
+        drop(request);
+        assert!(overdue(119).await.is_err());
+        assert!(overdue(11).await.is_ok());
     }
 
     #[tokio::test(start_paused = true)]

@@ -5,7 +5,7 @@ use http::{Request, Response};
 use http_body::Body;
 use http_body_util::BodyExt as _;
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
-use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::rt::TokioIo;
 use tokio::{
     io::{AsyncRead, AsyncWrite},
     net::{TcpListener, TcpStream},
@@ -38,8 +38,8 @@ pub struct ServeSettings {
     /// Time for the head of a request to arrive, from its first byte, and for a TLS handshake. It may
     /// take a quarter longer until it is noticed. Default: 30 s.
     pub head_timeout: Duration,
-    /// How long a connection may be idle. It should be longer than clients keep them for reuse.
-    /// Default: 2 min.
+    /// How long a connection may be idle. It should be longer than clients keep them for reuse. It
+    /// may be a quarter longer until it is noticed. Default: 2 min.
     pub idle_timeout: Duration,
     /// A client that reads nothing for this long loses its connection. Default: 60 s.
     pub write_timeout: Duration,
@@ -332,9 +332,9 @@ async fn serve_connection<IO, S: Servable>(
     });
     let io = TokioIo::new(WriteTimeout::new(io, settings.write_timeout, Arc::clone(activity)));
     let mut builder = http1::Builder::new();
+    // Hyper would set a timer for each request.
     builder
-        .timer(TokioTimer::new())
-        .header_read_timeout(settings.idle_timeout)
+        .header_read_timeout(None)
         .preserve_header_case(settings.keep_header_case)
         .max_header_size(settings.max_head);
     // Setting it makes every request a little slower, even if it changes nothing.
@@ -357,8 +357,8 @@ async fn serve_connection<IO, S: Servable>(
             tracing::debug!(%error, "a connection ended with an error");
         },
         () = activity.gives_way() => tracing::debug!("an idle connection gave way to another"),
-        () = activity.head_overdue(settings.head_timeout) => {
-            tracing::debug!("the head of a request took too long");
+        () = activity.overdue(settings.head_timeout, settings.idle_timeout) => {
+            tracing::debug!("a connection was idle, or the head of a request took too long");
         }
     }
 }

@@ -12,6 +12,7 @@ use tokio::net::TcpListener;
 use super::{
     admin::Admin,
     listener::{ListenerPlan, serve_until_drained},
+    program::is_there,
     servers::{Server, Target},
     sharing::Sharing,
     workers::Workers,
@@ -166,6 +167,13 @@ fn entrance(server: &Server, tap: &Tap, settings: &EntranceSettings) -> anyhow::
         Target::Command(command) => {
             let (program, arguments) =
                 command.split_first().ok_or_else(|| io::Error::other("a server has no command"))?;
+            if !is_there(program) {
+                let message =
+                    format!("cannot start `{}`: there is no such program", program.display());
+                return Err(Failure::new(message)
+                    .hint("check that it is spelled right, installed, and in PATH or given with its full path")
+                    .into());
+            }
             Ok(Entrance::to_command(program, arguments, tap, settings))
         }
     }

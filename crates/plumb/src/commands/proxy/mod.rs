@@ -3,6 +3,7 @@ mod control;
 mod gateway;
 mod listener;
 mod policy;
+mod program;
 mod remote;
 mod report;
 mod rulebook;

@@ -1,0 +1,281 @@
+//! Connections to one server. A connection is driven by whoever waits for what comes on it: by the
+//! task of the request, then by whoever reads the response. So no task has to wake another one, and
+//! what has arrived together is passed on together.
+
+use std::{
+    error::Error,
+    fmt,
+    pin::Pin,
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    task::{Context, Poll, Waker, ready},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body::{Body, Frame, SizeHint};
+use hyper::{
+    body::Incoming,
+    client::conn::http1::{self, SendRequest},
+};
+use hyper_rustls::{HttpsConnector, MaybeHttpsStream};
+use hyper_util::{client::legacy::connect::HttpConnector, rt::TokioIo};
+use tokio::{net::TcpStream, time::Instant};
+use tower_service::Service as _;
+
+use super::body::ProxyBody;
+
+/// Idle connections are closed before most servers would close them.
+const IDLE: Duration = Duration::from_secs(4);
+const MAX_IDLE: usize = 256;
+const MAX_HEAD: usize = 64 << 10;
+
+type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
+
+/// Why there is no response.
+#[derive(Debug)]
+pub(super) enum Unanswered {
+    /// There is no connection to the server.
+    Unreachable(Box<dyn Error + Send + Sync>),
+    /// The connection broke.
+    Broken(hyper::Error),
+}
+
+/// The connections to a server. Clones share them.
+#[derive(Clone)]
+pub(super) struct Connections {
+    server: Uri,
+    connector: HttpsConnector<HttpConnector>,
+    idle: Arc<Mutex<Idle>>,
+}
+
+/// Those without a request, the one used last at the end.
+#[derive(Default)]
+struct Idle {
+    list: Vec<(Instant, Box<Connection>)>,
+    /// Whether somebody closes those that are idle for too long.
+    is_swept: bool,
+}
+
+impl fmt::Debug for Connections {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Connections").field("server", &self.server).finish_non_exhaustive()
+    }
+}
+
+impl Connections {
+    /// None yet. Only scheme and authority of `server` matter.
+    pub(super) fn to(server: Uri, connector: HttpsConnector<HttpConnector>) -> Connections {
+        Connections { server, connector, idle: Arc::default() }
+    }
+
+    /// None yet, to the same server.
+    pub(super) fn apart(&self) -> Connections {
+        Connections::to(self.server.clone(), self.connector.clone())
+    }
+
+    /// Sends a request, and waits for the head of the response.
+    pub(super) async fn send(
+        &self,
+        mut request: Request<ProxyBody>,
+    ) -> Result<Response<Answering>, Unanswered> {
+        while let Some(connection) = self.take_idle() {
+            match self.send_on(connection, request).await {
+                Ok(response) => return Ok(response),
+                // The server has closed the connection while it was idle.
+                Err((_, Some(unsent))) => request = unsent,
+                Err((error, None)) => return Err(Unanswered::Broken(error)),
+            }
+        }
+        // Few requests open a connection: all others need not have room for what that takes.
+        let connection = Box::pin(self.connect()).await?;
+        self.send_on(connection, request).await.map_err(|(error, _)| Unanswered::Broken(error))
+    }
+
+    /// Sends a request that asks for another protocol, on a connection of its own. It is driven by a
+    /// task, until what is upgraded to has taken it over.
+    pub(super) async fn send_upgrade(
+        &self,
+        request: Request<ProxyBody>,
+    ) -> Result<Response<Incoming>, Unanswered> {
+        let Connection { mut sender, connection } = *self.connect().await?;
+        tokio::spawn(connection.with_upgrades());
+        sender.send_request(request).await.map_err(Unanswered::Broken)
+    }
+
+    async fn connect(&self) -> Result<Box<Connection>, Unanswered> {
+        let mut connector = self.connector.clone();
+        let stream = connector.call(self.server.clone()).await.map_err(Unanswered::Unreachable)?;
+        let mut builder = http1::Builder::new();
+        builder.preserve_header_case(true).max_buf_size(MAX_HEAD);
+        let (sender, connection) = builder.handshake(stream).await.map_err(Unanswered::Broken)?;
+        Ok(Box::new(Connection { sender, connection }))
+    }
+
+    /// Gives the request back if nothing of it was sent.
+    async fn send_on(
+        &self,
+        mut connection: Box<Connection>,
+        request: Request<ProxyBody>,
+    ) -> Result<Response<Answering>, (hyper::Error, Option<Request<ProxyBody>>)> {
+        let Connection { sender, connection: driven } = &mut *connection;
+        let mut answer = std::pin::pin!(sender.try_send_request(request));
+        let mut is_over = false;
+        let answer = std::future::poll_fn(|context| {
+            // How it ended is part of the answer.
+            is_over = is_over || Pin::new(&mut *driven).poll(context).is_ready();
+            answer.as_mut().poll(context)
+        });
+        let response = answer.await.map_err(|mut error| {
+            let unsent = error.take_message();
+            (error.into_error(), unsent)
+        })?;
+        let connection = (!is_over).then_some(connection);
+        let idle = Arc::downgrade(&self.idle);
+        Ok(response.map(|body| Answering { body, connection, failure: None, idle }))
+    }
+
+    fn take_idle(&self) -> Option<Box<Connection>> {
+        let (since, connection) = lock(&self.idle).list.pop()?;
+        // All others are idle for longer: they are left to whoever sweeps them.
+        (since.elapsed() < IDLE).then_some(connection)
+    }
+}
+
+fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
+    idle.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Closes connections that are idle for too long, as long as there are any.
+async fn sweep(idle: Weak<Mutex<Idle>>) {
+    loop {
+        tokio::time::sleep(IDLE / 4).await;
+        let Some(idle) = idle.upgrade() else { return };
+        let mut idle = lock(&idle);
+        idle.list.retain(|(since, _)| since.elapsed() < IDLE);
+        if idle.list.is_empty() {
+            idle.is_swept = false;
+            return;
+        }
+    }
+}
+
+/// Always boxed: with TLS it takes some kilobytes, and it is handed on several times for a request.
+struct Connection {
+    sender: SendRequest<ProxyBody>,
+    connection: http1::Connection<Stream, ProxyBody>,
+}
+
+impl Connection {
+    /// Makes it available for the next request, as soon as this one is sent.
+    fn release(mut self: Box<Self>, idle: Weak<Mutex<Idle>>) {
+        let mut context = Context::from_waker(Waker::noop());
+        if !self.sender.is_ready() && Pin::new(&mut self.connection).poll(&mut context).is_ready() {
+            return;
+        }
+        if self.sender.is_ready() {
+            return self.rest(&idle);
+        }
+        // The server has answered before it had the whole request. It may still want the rest.
+        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
+            runtime.spawn(async move {
+                let Connection { sender, connection } = &mut *self;
+                let is_ready = std::future::poll_fn(|context| {
+                    if Pin::new(&mut *connection).poll(context).is_ready() {
+                        return Poll::Ready(false);
+                    }
+                    sender.poll_ready(context).map(|ready| ready.is_ok())
+                });
+                if is_ready.await {
+                    self.rest(&idle);
+                }
+            });
+        }
+    }
+
+    fn rest(self: Box<Self>, idle: &Weak<Mutex<Idle>>) {
+        let Some(shared) = idle.upgrade() else { return };
+        let mut shared = lock(&shared);
+        if shared.list.len() >= MAX_IDLE {
+            return;
+        }
+        if !shared.is_swept {
+            let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+            shared.is_swept = true;
+            runtime.spawn(sweep(Weak::clone(idle)));
+        }
+        shared.list.push((Instant::now(), self));
+    }
+}
+
+/// The body of a response. Whoever reads it drives the connection that it comes on.
+pub(crate) struct Answering {
+    body: Incoming,
+    /// Until the body is complete, or the connection is over.
+    connection: Option<Box<Connection>>,
+    /// Why it breaks off, which is said at the next poll.
+    failure: Option<hyper::Error>,
+    idle: Weak<Mutex<Idle>>,
+}
+
+impl fmt::Debug for Answering {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Answering").field("body", &self.body).finish_non_exhaustive()
+    }
+}
+
+impl Answering {
+    fn release(&mut self) {
+        if let Some(connection) = self.connection.take() {
+            connection.release(Weak::clone(&self.idle));
+        }
+    }
+}
+
+impl Body for Answering {
+    type Data = Bytes;
+    type Error = hyper::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, hyper::Error>>> {
+        let this = self.get_mut();
+        if let Some(error) = this.failure.take() {
+            return Poll::Ready(Some(Err(error)));
+        }
+        if let Some(driven) = &mut this.connection
+            && Pin::new(&mut driven.connection).poll(context).is_ready()
+        {
+            this.connection = None;
+        }
+        let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
+        if let Some(Err(error)) = frame {
+            // What has come before is sent first: an error ends the connection to the client at once.
+            this.failure = Some(error);
+            context.waker().wake_by_ref();
+            return Poll::Pending;
+        }
+        if frame.is_none() || this.body.is_end_stream() {
+            this.release();
+        }
+        Poll::Ready(frame)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+impl Drop for Answering {
+    fn drop(&mut self) {
+        // Nobody reads a body that has no bytes. If one is not read to its end, the connection ends.
+        if self.body.is_end_stream() {
+            self.release();
+        }
+    }
+}
