@@ -9,9 +9,10 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use mcp_core::{Era, Revision};
 use mcp_rules::Engine;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Conversation, Event, Found, Needs, Outcome, Phase, Probe, ProbeResult, Report, Reporter,
@@ -24,6 +25,8 @@ use crate::{
 
 /// How long one probe may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(60);
+/// How long what it has opened may take to end, when the time is up too.
+const ENDING_LIMIT: Duration = Duration::from_secs(5);
 
 /// A test that is about to run.
 #[derive(Debug)]
@@ -84,7 +87,7 @@ impl Run {
     /// If the server cannot be tested at all.
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
         let deadline = Instant::now() + self.scene.settings.limits.time;
-        let discovered = discover::discover(&self.scene).await;
+        let discovered = discover::discover(&self.scene, deadline).await;
         let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
         if discovered.found.offers.is_empty() && !is_judged {
             return Err(refusal(discovered));
@@ -132,7 +135,8 @@ impl Run {
     }
 
     async fn discover(&self) -> Result<Discovered, RunError> {
-        let discovered = discover::discover(&self.scene).await;
+        let deadline = Instant::now() + self.scene.settings.limits.time;
+        let discovered = discover::discover(&self.scene, deadline).await;
         if !discovered.found.offers.is_empty() {
             return Ok(discovered);
         }
@@ -221,7 +225,7 @@ impl Course {
         let probes: Vec<Probe> = match phase {
             Phase::Protocol => protocol::probes(),
             Phase::Tools => tools::probes(&self.found, settings, reporter),
-            Phase::Stateful => stateful::probes(&self.found, settings, reporter),
+            Phase::Stateful => stateful::probes(&self.found, settings, self.scene.target.wire()),
         }
         .into_iter()
         .filter(|probe| settings.chooses(phase, &probe.name))
@@ -266,9 +270,10 @@ impl Course {
             return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
         }
         reporter.event(&Event::ProbeStarted { probe, revision });
-        let steps = probe.steps.run(&mut stage);
+        let until = Instant::now() + left.min(PROBE_LIMIT);
+        stage.end_at(until);
         let mut outcome = Outcome::Passed;
-        match tokio::time::timeout(PROBE_LIMIT.min(left), steps).await {
+        match timeout_at(until, probe.steps.run(&mut stage)).await {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Skip(reason))) => outcome = Outcome::Skipped(reason),
             Ok(Err(Stop::Trouble(trouble))) => {
@@ -276,9 +281,16 @@ impl Course {
                     stage.fail_for(&conversation, &trouble);
                 }
             }
-            Err(_) => outcome = Outcome::Skipped("it takes too long".to_owned()),
+            Err(_) => {
+                stage.note_cut();
+                let is_over = self.deadline <= Instant::now();
+                self.out_of_time |= is_over;
+                let reason = if is_over { "the time is up" } else { "it takes too long" };
+                outcome = Outcome::Skipped(reason.to_owned());
+            }
         }
-        stage.settle().await;
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        stage.settle(Instant::now() + left.min(PROBE_LIMIT).max(ENDING_LIMIT)).await;
         if let Some(reason) = stage.lost.clone() {
             self.restarts += 1;
             reporter.event(&Event::Restarted { reason: &reason });
@@ -314,10 +326,12 @@ impl Course {
     /// Ends the conversations that probes have shared.
     async fn finish(mut self, reporter: &mut dyn Reporter) -> Report {
         let probe = protocol::ending();
+        let until = self.deadline.max(Instant::now()) + ENDING_LIMIT;
+        let endings = self.shared.values().map(|shared| shared.close_until(until));
+        join_all(endings).await;
         for revision in self.shared.keys().copied().collect::<Vec<_>>() {
             let mut stage = self.stage(&probe, revision);
             if let Some(conversation) = stage.current() {
-                conversation.close_soon().await;
                 stage.take_findings(&conversation);
             }
             let (_, failures) = stage.into_parts();

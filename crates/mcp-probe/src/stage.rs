@@ -11,6 +11,7 @@ use std::{
 use mcp_core::{Revision, Side};
 use mcp_json::{Span, Tape};
 use mcp_rules::{Engine, Finding, RuleMeta, behaviour};
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Conversation, Failure, Found, Limits, Offer, Opening, Random, Recording, Settings, Stop,
@@ -72,6 +73,7 @@ pub struct Stage {
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
     limits: Limits,
+    until: Instant,
     /// Rules whose findings the probe puts into words of its own.
     spoken_for: Vec<&'static str>,
     /// Why the shared conversation had to be given up.
@@ -96,6 +98,7 @@ impl Stage {
             opened: Vec::new(),
             failures: Vec::new(),
             limits: scene.settings.limits,
+            until: Instant::now() + scene.settings.limits.time,
             spoken_for: Vec::new(),
             lost: None,
         }
@@ -106,6 +109,24 @@ impl Stage {
     pub(crate) fn aside(&self, limits: Limits) -> Stage {
         let stage = Stage::new(&self.scene, &self.found, self.revision, &self.name, None);
         Stage { limits, ..stage }
+    }
+
+    /// Says until when the probe may run.
+    pub(crate) fn end_at(&mut self, until: Instant) {
+        self.until = until;
+    }
+
+    /// Until when the probe may run. It is ended then, whatever it is doing.
+    pub(crate) fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Notes that the probe was ended in the middle: what was not answered yet is no fault.
+    pub(crate) fn note_cut(&mut self) {
+        let shared = self.shared.iter().filter(|_| self.uses_shared);
+        for conversation in self.opened.iter().chain(shared) {
+            conversation.note_slow_call();
+        }
     }
 
     /// Takes over what has failed elsewhere.
@@ -319,21 +340,21 @@ impl Stage {
     }
 
     /// Checks that the server is still alive, ends what the probe has opened, and takes what the
-    /// rules have found.
-    pub(crate) async fn settle(&mut self) {
+    /// rules have found. What is not answered by then is not held against the server.
+    pub(crate) async fn settle(&mut self, until: Instant) {
         for conversation in std::mem::take(&mut self.opened) {
             if !conversation.is_closed() && conversation.is_open() {
-                self.check_alive(&conversation).await;
+                let _ = timeout_at(until, self.check_alive(&conversation)).await;
             }
-            conversation.close_soon().await;
+            conversation.close_until(until).await;
             self.take_findings(&conversation);
         }
         if self.uses_shared
             && let Some(shared) = self.shared.clone()
         {
-            if !self.check_alive(&shared).await {
+            if timeout_at(until, self.check_alive(&shared)).await == Ok(false) {
                 self.lost = Some(shared.ended().unwrap_or_else(|| "it does not answer".to_owned()));
-                shared.close_soon().await;
+                shared.close_until(until).await;
                 self.shared = None;
             }
             self.take_findings(&shared);

@@ -416,6 +416,36 @@ impl Conversation {
         self.inner.wire.http(request, self).await
     }
 
+    /// Says that the answer to a request is not wanted any more, in the way of the revision: since
+    /// 2026-07-28 the end of the connection says it over HTTP.
+    ///
+    /// # Errors
+    ///
+    /// If the server is gone.
+    pub(crate) async fn give_up(&self, id: i64, line: u64) -> Result<(), Trouble> {
+        if self.revision().era() == Era::Modern && self.inner.wire.as_http().is_some() {
+            self.hang_up(line).await;
+        } else {
+            let params = json!({ "requestId": id, "reason": "a test" });
+            self.notify("notifications/cancelled", params).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the HTTP connection on which the answer to the request of this line comes, and waits
+    /// until that is done. It may have ended by itself.
+    pub(crate) async fn hang_up(&self, line: u64) {
+        let Some(http) = self.inner.wire.as_http() else { return };
+        http.hang_up(line);
+        let is_over = |message: &Incoming| message.closes == Some(line);
+        let _ = self.wait_from(0, self.inner.limits.answer, "the end", is_over).await;
+    }
+
+    /// Whether the HTTP exchange whose request is on this line has ended.
+    pub(crate) fn is_over(&self, line: u64) -> bool {
+        self.since(0).iter().any(|message| message.closes == Some(line))
+    }
+
     /// Waits for a message from `mark` on.
     ///
     /// # Errors
@@ -490,6 +520,15 @@ impl Conversation {
     /// Notes that its end is on purpose.
     pub fn expect_end(&self) {
         self.inner.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends it without waiting for long, and not beyond that time. A server that is not done by then
+    /// is killed with the last handle.
+    pub(crate) async fn close_until(&self, until: Instant) {
+        if tokio::time::timeout_at(until, self.close_soon()).await.is_err() {
+            self.inner.inbox.end("it was left");
+            self.recording().finish();
+        }
     }
 
     /// Ends it without waiting for long.

@@ -29,7 +29,7 @@ use std::borrow::Cow;
 
 use mcp_core::Revisions;
 
-pub(crate) use self::listen::changes;
+pub(crate) use self::{http::SESSIONS, listen::changes};
 use crate::{Needs, Phase, Probe, Stage, Steps, StepsFuture, Stop, WireKind};
 
 /// The probes, in order.
