@@ -118,7 +118,7 @@ impl Conversation {
                 anonymous().fail(&Failure::new(-32600, "nothing was asked"));
             }
             Incoming::Response if faults.has(Fault::CancelsCompleted) => {
-                let params = json!({"requestId": "roots-1", "reason": "too late"});
+                let params = json!({"requestId": "ping-1", "reason": "too late"});
                 notify(outbox, "notifications/cancelled", &params);
             }
             Incoming::Response => {}
@@ -224,7 +224,7 @@ impl Conversation {
                     answer(true);
                 }
                 if faults.has(Fault::CancelsCompleted) {
-                    let question = json!({"jsonrpc": "2.0", "id": "roots-1", "method": "roots/list"});
+                    let question = json!({"jsonrpc": "2.0", "id": "ping-1", "method": "ping"});
                     self.side.send(question.to_string());
                 }
                 self.server.world.listen(&self.listener);

@@ -49,12 +49,11 @@ pub(crate) async fn discover(scene: &Arc<Scene>, deadline: Instant) -> Discovere
             async move { (revision, met.await) }
         });
         for (revision, met) in join_all(met).await {
-            match met {
-                Ok(met) => discovered.add(revision, met),
-                Err(_) => {
-                    let reason = "the time was up before it had answered".to_owned();
-                    discovered.found.refused.insert(revision, reason);
-                }
+            if let Ok(met) = met {
+                discovered.add(revision, met);
+            } else {
+                let reason = "the time was up before it had answered".to_owned();
+                discovered.found.refused.insert(revision, reason);
             }
         }
     }
@@ -64,7 +63,7 @@ pub(crate) async fn discover(scene: &Arc<Scene>, deadline: Instant) -> Discovere
 /// What became of a revision.
 enum Met {
     Nobody(Trouble),
-    Open { conversation: Conversation, offer: Offer, trouble: Option<Trouble> },
+    Open { conversation: Conversation, offer: Box<Offer>, trouble: Option<Trouble> },
     Refused { conversation: Conversation, trouble: Trouble, is_judged: bool },
 }
 
@@ -76,7 +75,7 @@ impl Discovered {
             }
             Met::Open { conversation, offer, trouble } => {
                 self.reached = true;
-                self.found.offers.insert(revision, offer);
+                self.found.offers.insert(revision, *offer);
                 self.troubles.extend(trouble.map(|trouble| (revision, trouble)));
                 self.conversations.push((revision, conversation));
             }
@@ -103,7 +102,7 @@ async fn meet(scene: &Arc<Scene>, revision: Revision) -> Met {
     match conversation.open(&opening).await {
         Ok(()) => {
             let (offer, trouble) = list(&conversation).await;
-            Met::Open { conversation, offer, trouble }
+            Met::Open { conversation, offer: Box::new(offer), trouble }
         }
         Err(trouble) => {
             // A server of the other era may answer in its own way, and is not judged for it.

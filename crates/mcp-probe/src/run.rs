@@ -19,6 +19,7 @@ use crate::{
     Settings, Stage, Stop, Target, Trouble,
     discover::{self, Discovered},
     protocol,
+    settings::unknown,
     stage::Scene,
     stateful, tools,
 };
@@ -96,9 +97,13 @@ impl Run {
         let mut course = Course {
             found: Arc::new(discovered.found),
             shared: discovered.conversations.into_iter().collect(),
+            clean: BTreeMap::new(),
             results: Vec::new(),
             restarts: 0,
             out_of_time: false,
+            names: [protocol::discovery(), protocol::locked(), protocol::ending()]
+                .map(|probe| probe.name.into_owned())
+                .into(),
             deadline,
             scene: self.scene,
         };
@@ -161,9 +166,13 @@ struct Course {
     scene: Arc<Scene>,
     found: Arc<Found>,
     shared: BTreeMap<Revision, Conversation>,
+    /// What probes have left as it should be, for those that need not be alone.
+    clean: BTreeMap<Revision, Conversation>,
     results: Vec<ProbeResult>,
     restarts: usize,
     out_of_time: bool,
+    /// The names of all probes, those that were not chosen included.
+    names: Vec<String>,
     deadline: Instant,
 }
 
@@ -226,11 +235,13 @@ impl Course {
             Phase::Protocol => protocol::probes(),
             Phase::Tools => tools::probes(&self.found, settings, reporter),
             Phase::Stateful => stateful::probes(&self.found, settings, self.scene.target.wire()),
-        }
-        .into_iter()
-        .filter(|probe| settings.chooses(phase, &probe.name))
-        .filter(|probe| probe.wires.contains(&self.scene.target.wire()))
-        .collect();
+        };
+        self.names.extend(probes.iter().map(|probe| probe.name.to_string()));
+        let probes: Vec<Probe> = probes
+            .into_iter()
+            .filter(|probe| settings.chooses(phase, &probe.name))
+            .filter(|probe| probe.wires.contains(&self.scene.target.wire()))
+            .collect();
         let runs: Vec<(&Probe, Revision)> = probes
             .iter()
             .flat_map(|probe| self.revisions(probe).into_iter().map(move |at| (probe, at)))
@@ -256,7 +267,8 @@ impl Course {
     }
 
     async fn probe(&mut self, probe: &Probe, revision: Revision, reporter: &mut dyn Reporter) {
-        let mut stage = self.stage(probe, revision);
+        let clean = self.clean.remove(&revision);
+        let mut stage = self.stage(probe, revision).with_clean(clean);
         if let Some(reason) = missing(probe.needs, &stage) {
             return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
         }
@@ -270,10 +282,27 @@ impl Course {
             return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
         }
         reporter.event(&Event::ProbeStarted { probe, revision });
+        let mut outcome = self.attempt(probe, &mut stage, left).await;
+        if stage.is_in_doubt() {
+            let (shared, _) = stage.into_parts();
+            self.shared.extend(shared.map(|shared| (revision, shared)));
+            stage = self.stage(probe, revision);
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            outcome = self.attempt(probe, &mut stage, left).await;
+        }
+        if let Some(reason) = stage.lost.clone() {
+            self.restarts += 1;
+            reporter.event(&Event::Restarted { reason: &reason });
+        }
+        self.note(probe, revision, stage, outcome, reporter);
+    }
+
+    /// Runs the steps of a probe, and settles what they leave.
+    async fn attempt(&mut self, probe: &Probe, stage: &mut Stage, left: Duration) -> Outcome {
         let until = Instant::now() + left.min(PROBE_LIMIT);
         stage.end_at(until);
         let mut outcome = Outcome::Passed;
-        match timeout_at(until, probe.steps.run(&mut stage)).await {
+        match timeout_at(until, probe.steps.run(stage)).await {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Skip(reason))) => outcome = Outcome::Skipped(reason),
             Ok(Err(Stop::Trouble(trouble))) => {
@@ -291,11 +320,7 @@ impl Course {
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
         stage.settle(Instant::now() + left.min(PROBE_LIMIT).max(ENDING_LIMIT)).await;
-        if let Some(reason) = stage.lost.clone() {
-            self.restarts += 1;
-            reporter.event(&Event::Restarted { reason: &reason });
-        }
-        self.note(probe, revision, stage, outcome, reporter);
+        outcome
     }
 
     fn stage(&mut self, probe: &Probe, revision: Revision) -> Stage {
@@ -307,10 +332,11 @@ impl Course {
         &mut self,
         probe: &Probe,
         revision: Revision,
-        stage: Stage,
+        mut stage: Stage,
         outcome: Outcome,
         reporter: &mut dyn Reporter,
     ) {
+        self.clean.extend(stage.take_clean().map(|clean| (revision, clean)));
         let (shared, failures) = stage.into_parts();
         if let Some(shared) = shared {
             self.shared.insert(revision, shared);
@@ -327,12 +353,13 @@ impl Course {
     async fn finish(mut self, reporter: &mut dyn Reporter) -> Report {
         let probe = protocol::ending();
         let until = self.deadline.max(Instant::now()) + ENDING_LIMIT;
-        let endings = self.shared.values().map(|shared| shared.close_until(until));
-        join_all(endings).await;
-        for revision in self.shared.keys().copied().collect::<Vec<_>>() {
+        let left: Vec<Conversation> =
+            self.shared.values().chain(self.clean.values()).cloned().collect();
+        join_all(left.iter().map(|left| left.close_until(until))).await;
+        for revision in self.found.offers.keys().copied().collect::<Vec<_>>() {
             let mut stage = self.stage(&probe, revision);
-            if let Some(conversation) = stage.current() {
-                stage.take_findings(&conversation);
+            for conversation in left.iter().filter(|left| left.revision() == revision) {
+                stage.take_findings(conversation);
             }
             let (_, failures) = stage.into_parts();
             if !failures.is_empty() {
@@ -355,6 +382,7 @@ impl Course {
             recordings: recordings.clone(),
             restarts: self.restarts,
             out_of_time: self.out_of_time,
+            unknown: unknown(&self.scene.settings.only, self.names.iter().map(String::as_str)),
         }
     }
 }

@@ -70,6 +70,10 @@ pub struct Stage {
     name: String,
     shared: Option<Conversation>,
     uses_shared: bool,
+    /// What another probe has left as it should be.
+    clean: Option<Conversation>,
+    /// Whether this probe went on with it.
+    is_second_hand: bool,
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
     limits: Limits,
@@ -95,6 +99,8 @@ impl Stage {
             name: name.to_owned(),
             shared,
             uses_shared: false,
+            clean: None,
+            is_second_hand: false,
             opened: Vec::new(),
             failures: Vec::new(),
             limits: scene.settings.limits,
@@ -102,6 +108,23 @@ impl Stage {
             spoken_for: Vec::new(),
             lost: None,
         }
+    }
+
+    /// Lets the probe go on with what another one has left.
+    pub(crate) fn with_clean(self, clean: Option<Conversation>) -> Stage {
+        Stage { clean, ..self }
+    }
+
+    /// What this probe has left for the next.
+    pub(crate) fn take_clean(&mut self) -> Option<Conversation> {
+        self.clean.take()
+    }
+
+    /// Whether what has failed may be due to an earlier probe, with which this one has shared a
+    /// conversation. That the server has died is said in any case.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        let died = |failure: &Failure| failure.finding.rule.name == behaviour::SERVER_DIED.name;
+        self.is_second_hand && self.has_failures() && !self.failures.iter().any(died)
     }
 
     /// Another stage for the same probe, with limits of its own. What fails there does not count
@@ -210,6 +233,30 @@ impl Stage {
     pub async fn fresh_as(&mut self, opening: &Opening) -> Result<Conversation, Stop> {
         let conversation = self.connect(opening).await?;
         conversation.open(opening).await?;
+        Ok(conversation)
+    }
+
+    /// The same, but where it takes a process, what an earlier probe has left as it should be will do:
+    /// to start a server takes longer than everything that a probe says to it. A probe that fails
+    /// there is run again in a conversation of its own.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub async fn clean(&mut self) -> Result<Conversation, Stop> {
+        if self.wire() != WireKind::Stdio {
+            return self.fresh().await;
+        }
+        let left = self.clean.take().filter(|left| left.ended().is_none());
+        let conversation = match left {
+            Some(left) => {
+                self.is_second_hand = true;
+                self.opened.push(left.clone());
+                left
+            }
+            None => self.fresh().await?,
+        };
+        conversation.hand_on();
         Ok(conversation)
     }
 
@@ -345,6 +392,13 @@ impl Stage {
         for conversation in std::mem::take(&mut self.opened) {
             if !conversation.is_closed() && conversation.is_open() {
                 let _ = timeout_at(until, self.check_alive(&conversation)).await;
+            }
+            if self.clean.is_none() && conversation.may_be_handed_on() {
+                self.take_findings(&conversation);
+                if !self.has_failures() {
+                    self.clean = Some(conversation);
+                    continue;
+                }
             }
             conversation.close_until(until).await;
             self.take_findings(&conversation);

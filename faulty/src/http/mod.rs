@@ -359,8 +359,8 @@ impl Gateway {
             Some(None) => return empty(StatusCode::BAD_REQUEST),
         };
         let Some(log) = streams.get(number).cloned() else { return empty(StatusCode::BAD_REQUEST) };
-        let primes = last.is_none()
-            && session.conversation.revision() == Some(Revision::V2025_11_25);
+        let primes =
+            last.is_none() && session.conversation.revision() == Some(Revision::V2025_11_25);
         // The stream is the same each time, and ids are not given twice.
         let opened = session.gets.fetch_add(1, Ordering::SeqCst);
         let sessions = Arc::clone(&self.sessions);

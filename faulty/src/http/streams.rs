@@ -9,11 +9,7 @@ use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
 
 use super::{Answer, page};
-use crate::{
-    faults::Fault,
-    outbox::MessageLog,
-    server::Faults,
-};
+use crate::{faults::Fault, outbox::MessageLog, server::Faults};
 
 /// A stream that is being read.
 pub(super) struct Reading {

@@ -135,9 +135,10 @@ async fn a_cancellation_after_the_answer_is_not_held_against_a_server() {
     let settings = settings("2025-11-25", &["handshake", "ids", "lists", "calls"]);
     let report = test(Some("cancels-completed"), Wire::Stdio, settings).await.unwrap();
     assert_eq!(findings(&report), []);
-    let warned = report.recordings.iter().filter(|recording| {
-        found_in(&recording.text()).contains(&"cancel-completed-request")
-    });
+    let warned = report
+        .recordings
+        .iter()
+        .filter(|recording| found_in(&recording.text()).contains(&"cancel-completed-request"));
     assert!(warned.count() > 0);
 }
 

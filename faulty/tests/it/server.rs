@@ -13,7 +13,7 @@ use mcp_rules::{Engine, LineReader, Observer, Origin, Setting, Severity};
 use mcp_schema::Schemas;
 
 /// What messages are judged by; made once, as it takes a while.
-static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
+pub(crate) static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
     let mut settings = mcp_rules::Settings::default();
     // Off by default, as the specification leaves the choice.
     for rule in ["parse-error-unreported", "version-header-required"] {

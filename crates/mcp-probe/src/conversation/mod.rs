@@ -90,6 +90,8 @@ struct Inner {
     read: AtomicUsize,
     closed: AtomicBool,
     disregarded: AtomicBool,
+    /// Whether another probe may go on with it.
+    handed_on: AtomicBool,
     /// Whether a call was left behind that may only be slow.
     has_slow_call: AtomicBool,
 }
@@ -189,6 +191,7 @@ impl Conversation {
                 read: AtomicUsize::new(0),
                 closed: AtomicBool::new(false),
                 disregarded: AtomicBool::new(false),
+                handed_on: AtomicBool::new(false),
                 has_slow_call: AtomicBool::new(false),
             }),
         }
@@ -505,6 +508,22 @@ impl Conversation {
     /// Whether such a call was left behind.
     pub(crate) fn has_slow_call(&self) -> bool {
         self.inner.has_slow_call.load(Ordering::Relaxed)
+    }
+
+    /// Lets another probe go on with it, if this one leaves it as it should be.
+    pub(crate) fn hand_on(&self) {
+        self.inner.handed_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another probe may go on with it: nothing is open, and nothing was held against the
+    /// server.
+    pub(crate) fn may_be_handed_on(&self) -> bool {
+        self.inner.handed_on.load(Ordering::Relaxed)
+            && !self.is_closed()
+            && !self.is_disregarded()
+            && !self.has_slow_call()
+            && self.ended().is_none()
+            && self.recording().is_settled()
     }
 
     /// Holds nothing against the server that the rules find here: only the probe judges.

@@ -25,7 +25,7 @@ mod lists;
 mod load;
 mod requests;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use mcp_core::Revisions;
 
@@ -86,6 +86,7 @@ const fn probe(
         everywhere: false,
         steps: Steps::Fixed(steps),
         preview: Vec::new(),
+        preview_at: BTreeMap::new(),
     }
 }
 

@@ -325,8 +325,7 @@ impl Menu {
 impl Menu {
     /// Whether something that is listed may change.
     fn writes(&self) -> bool {
-        self.tools.iter().any(|tool| tool.writes)
-            && self.lists.iter().any(|list| list.is_announced)
+        self.tools.iter().any(|tool| tool.writes) && self.lists.iter().any(|list| list.is_announced)
     }
 
     /// All of a list whose changes are told.

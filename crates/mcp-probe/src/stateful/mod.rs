@@ -29,8 +29,7 @@ use self::{
     step::Step,
 };
 use crate::{
-    Failure, Found, Limits, Needs, Phase, Probe, Settings, Stage, Steps, Stop,
-    wire::WireKind,
+    Failure, Found, Limits, Needs, Phase, Probe, Settings, Stage, Steps, Stop, wire::WireKind,
 };
 
 /// How many walks there are.
@@ -53,22 +52,18 @@ const UNCERTAIN: &str = "response-after-cancel";
 const EVERYWHERE: &[WireKind] = &[WireKind::Stdio, WireKind::Http, WireKind::WebSocket];
 
 /// The probes for what a server offers.
-pub(crate) fn probes(
-    found: &Found,
-    settings: &Settings,
-    wire: WireKind,
-) -> Vec<Probe> {
+pub(crate) fn probes(found: &Found, settings: &Settings, wire: WireKind) -> Vec<Probe> {
     let memory = Arc::new(Memory::default());
-    let newest = found.offers.last_key_value();
     let walks = (1..=WALKS).map(|number| {
         let memory = Arc::clone(&memory);
         let name = format!("walk/{number}");
-        let preview = newest.map_or_else(Vec::new, |(revision, offer)| {
+        let preview_at = found.offers.iter().map(|(revision, offer)| {
             let menu = Menu::new(offer, *revision, wire, settings);
             let hangs_up = wire == WireKind::Http && revision.era() == Era::Modern;
             let steps = menu.walk(&mut settings.seed.stream(&name), STEPS);
-            steps.iter().map(|step| step.preview(hangs_up)).collect()
+            (*revision, steps.iter().map(|step| step.preview(hangs_up)).collect())
         });
+        let preview_at = preview_at.collect();
         Probe {
             name: name.into(),
             phase: Phase::Stateful,
@@ -81,7 +76,8 @@ pub(crate) fn probes(
                 let memory = Arc::clone(&memory);
                 Box::pin(async move { walk(stage, &memory).await })
             })),
-            preview,
+            preview: Vec::new(),
+            preview_at,
         }
     });
     walks.collect()
@@ -114,7 +110,6 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
             rules.push(rule);
         }
     }
-    let shrinking = end.min(Instant::now() + SHRINKING);
     let hurried = Limits { answer: patient.answer.min(HURRIED), ..patient };
     for rule in rules.into_iter().take(RULES) {
         let of_rule = |failures: Vec<Failure>| {
@@ -134,6 +129,7 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
             stage.adopt(of_rule(failures.clone()));
             continue;
         }
+        let shrinking = end.min(Instant::now() + SHRINKING);
         let budget = Budget::new(ATTEMPTS, shrinking);
         let mut trial = Again { stage, limits: hurried, slow, rule, until: shrinking };
         let shortest = shrink(steps.clone(), &menu, budget, &mut trial).await;

@@ -95,7 +95,7 @@ impl Step {
             Step::Greet => "ping",
             Step::List(list) | Step::ListAll(list) | Step::NextPage(list) => LISTS[*list].0,
             Step::Call { .. } | Step::Task { .. } => "tools/call",
-        Step::OfTask(method) => method,
+            Step::OfTask(method) => method,
             Step::Read(_) => "resources/read",
             Step::Prompt { .. } => "prompts/get",
             Step::Complete { .. } => "completion/complete",
