@@ -157,6 +157,8 @@ fn refusal(discovered: Discovered) -> RunError {
     if discovered.reached {
         RunError::NoRevision { reason, stderr }
     } else {
+        // Both say it.
+        let reason = reason.trim_start_matches("the server cannot be reached: ").to_owned();
         RunError::Unreachable { reason, stderr }
     }
 }

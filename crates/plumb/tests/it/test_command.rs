@@ -17,7 +17,7 @@ done"#;
 #[test]
 fn a_server_that_does_not_run_is_no_finding() {
     let run = Place::new().run(&["test", "--", "no-such-program-anywhere"]).exits(2);
-    assert!(run.stderr.contains("cannot be reached"), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("cannot be reached").count(), 1, "{}", run.stderr);
     let run = Place::new().run(&["test", "ftp://example.com/"]).exits(2);
     assert!(run.stderr.contains("http, https, ws or wss"), "{}", run.stderr);
 }
