@@ -202,6 +202,7 @@ impl Wire for Http {
             self.session.take_if(|_| self.fault != "session-kept");
             bail!("the session has ended");
         }
+        assert!(answer.status != 500 || !self.has("server-error-panics"), "servers do not fail");
         if answer.status == 202 {
             return Ok(());
         }
@@ -215,7 +216,9 @@ impl Wire for Http {
             let retry = Duration::from_secs(1);
             self.stream = Some(Stream { body: answer.body, last_id: None, retry });
         } else if self.is(&answer, "application/json") && !self.has("json-refused") {
-            self.answer = Some(serde_json::from_reader(answer.body)?);
+            let parsed = serde_json::from_reader(answer.body);
+            assert!(parsed.is_ok() || !self.has("body-panics"), "bodies are JSON");
+            self.answer = Some(parsed?);
         } else {
             bail!("status {} with {}", answer.status, answer.content_type);
         }

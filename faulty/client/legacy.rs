@@ -74,6 +74,8 @@ fn tools(client: &mut Client) -> anyhow::Result<()> {
     let mut cursor = None;
     loop {
         let result = list(client, cursor.take())?;
+        let is_list = result["tools"].is_array();
+        assert!(is_list || !client.has("invalid-result-panics"), "tools are a list");
         if !result["tools"].is_array() {
             bail!("the server lists no tools");
         }

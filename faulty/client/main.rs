@@ -1,12 +1,12 @@
 //! A small MCP client that is correct, or wrong in exactly one way.
 //!
 //! ```text
-//! faulty-client [--fault NAME] [--modern] URL | COMMAND [ARGUMENT...]
+//! faulty-client [--fault NAME | --impatient] [--modern] URL | COMMAND [ARGUMENT...]
 //! faulty-client --list
 //! ```
 //!
 //! It opens a conversation with the server at the URL, or with the command that it starts, lists the tools, calls
-//! `echo`, and exits. With `--modern` it speaks 2026-07-28, else the revisions with a handshake. `--list` prints a line
+//! `echo`, and exits. With `--impatient` it cancels a list that takes a second, which is no fault. With `--modern` it speaks 2026-07-28, else the revisions with a handshake. `--list` prints a line
 //! for each fault: name, where it shows, the rule that is broken, and what is wrong, with tabs between.
 
 #![expect(
@@ -28,8 +28,7 @@ use anyhow::{Context as _, bail};
 
 use crate::{client::Client, faults::Fault};
 
-const USAGE: &str =
-    "usage: faulty-client [--fault NAME] [--modern] URL | COMMAND [ARGUMENT...] | --list";
+const USAGE: &str = "usage: faulty-client [--fault NAME | --impatient] [--modern] URL | COMMAND [ARGUMENT...] | --list";
 
 fn main() -> ExitCode {
     match run() {
@@ -47,7 +46,8 @@ fn run() -> anyhow::Result<()> {
     let target = loop {
         let word = words.next().context(USAGE)?;
         match word.as_str() {
-            "--fault" => fault = Some(Fault::named(&words.next().context(USAGE)?)?),
+            "--fault" => fault = Some(Fault::named(&words.next().context(USAGE)?)?.name),
+            "--impatient" => fault = Some("impatient"),
             "--modern" => is_modern = true,
             "--list" => {
                 for fault in Fault::ALL {
@@ -59,7 +59,7 @@ fn run() -> anyhow::Result<()> {
             _ => break word,
         }
     };
-    let name = fault.map_or("", |fault| fault.name);
+    let name = fault.unwrap_or_default();
     let arguments: Vec<String> = words.collect();
     let mut client = if target.starts_with("http://") {
         Client::new(name, is_modern, Box::new(http::Http::new(&target, name, is_modern)?))

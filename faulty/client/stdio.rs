@@ -4,14 +4,15 @@ use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio as Pipe},
     sync::{
-        Arc,
+        Arc, Mutex, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::JoinHandle,
+    time::Duration,
 };
 
 use anyhow::Context as _;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::client::Wire;
 
@@ -21,11 +22,22 @@ const SHORT: usize = 64 << 10;
 pub(crate) struct Stdio {
     fault: &'static str,
     child: Child,
-    input: Option<ChildStdin>,
+    input: Arc<Mutex<Option<ChildStdin>>>,
+    /// Of an impatient client: whether the first list was answered, and whether it was cancelled.
+    patience: Option<Arc<Patience>>,
     output: BufReader<ChildStdout>,
     has_complained: Arc<AtomicBool>,
     listening: Option<JoinHandle<()>>,
 }
+
+#[derive(Default)]
+struct Patience {
+    is_answered: AtomicBool,
+    is_over: AtomicBool,
+}
+
+/// How long an impatient client waits.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl Stdio {
     pub(crate) fn start(
@@ -50,21 +62,53 @@ impl Stdio {
                 complains.store(true, Ordering::Release);
             }
         });
-        let (input, listening) = (child.stdin.take(), Some(listening));
-        Ok(Stdio { fault, child, input, output, has_complained, listening })
+        let (input, listening) = (Arc::new(Mutex::new(child.stdin.take())), Some(listening));
+        let patience = None;
+        Ok(Stdio { fault, child, input, patience, output, has_complained, listening })
+    }
+
+    /// Cancels the first list if it takes too long.
+    fn lose_patience(&mut self, message: &Value) {
+        let params = match self.fault {
+            "late-answer-panics" | "impatient" => json!({ "requestId": message["id"] }),
+            "cancels-unknown" => json!({ "requestId": 4711 }),
+            "cancels-nothing" => json!({ "reason": "it takes too long" }),
+            _ => return,
+        };
+        if self.patience.is_some() || message["method"] != "tools/list" {
+            return;
+        }
+        let patience = Arc::new(Patience::default());
+        self.patience = Some(Arc::clone(&patience));
+        let input = Arc::clone(&self.input);
+        std::thread::spawn(move || {
+            std::thread::sleep(PATIENCE);
+            if !patience.is_answered.load(Ordering::Acquire) {
+                patience.is_over.store(true, Ordering::Release);
+                let mut message = json!({ "jsonrpc": "2.0", "method": "notifications/cancelled" });
+                message["params"] = params;
+                write(&input, &message.to_string());
+            }
+        });
+    }
+}
+
+fn write(input: &Mutex<Option<ChildStdin>>, text: &str) {
+    // A server that is gone is noticed when reading.
+    if let Some(input) = &mut *input.lock().unwrap_or_else(PoisonError::into_inner) {
+        let _ = input.write_all(format!("{text}\n").as_bytes());
     }
 }
 
 impl Wire for Stdio {
     fn send(&mut self, message: &Value) -> anyhow::Result<()> {
-        self.send_text(&message.to_string())
+        self.send_text(&message.to_string())?;
+        self.lose_patience(message);
+        Ok(())
     }
 
     fn send_text(&mut self, text: &str) -> anyhow::Result<()> {
-        // A server that is gone is noticed when reading.
-        if let Some(input) = &mut self.input {
-            let _ = input.write_all(format!("{text}\n").as_bytes());
-        }
+        write(&self.input, text);
         Ok(())
     }
 
@@ -89,7 +133,17 @@ impl Wire for Stdio {
                 "the line is too long"
             );
             // What is not JSON is a log line that went astray.
-            if let Ok(message) = serde_json::from_slice(&line) {
+            let parsed = serde_json::from_slice::<Value>(&line);
+            assert!(parsed.is_ok() || self.fault != "log-line-panics", "lines are JSON");
+            if let Ok(message) = parsed {
+                if let Some(patience) = &self.patience
+                    && message.get("method").is_none()
+                {
+                    patience.is_answered.store(true, Ordering::Release);
+                    let is_late = patience.is_over.load(Ordering::Acquire);
+                    let panics = self.fault == "late-answer-panics";
+                    assert!(!(is_late && panics), "nobody waits for this any more");
+                }
                 return Ok(Some(message));
             }
         }
@@ -110,7 +164,7 @@ impl Wire for Stdio {
             self.child.kill()?;
             self.child.wait()?;
         }
-        self.input.take();
+        self.input.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.child.wait()?;
         let has_heard_all = self.listening.take().is_some_and(|thread| thread.join().is_ok());
         if self.fault == "stderr-strict" && has_heard_all {

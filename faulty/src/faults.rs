@@ -78,6 +78,8 @@ faults! {
     CancellationHitsAll "cancellation-hits-all" Cancellation Stdio All "ends all calls when one is cancelled";
     CancellationUnknownDies "cancellation-unknown-dies" Cancellation Stdio All "dies when a request that it does not know is cancelled";
 
+    CancelsCompleted "cancels-completed" Cancellation Stdio Handshake "cancels a request of its own that was answered";
+
     ProgressBackwards "progress-backwards" Progress Any All "reports progress that decreases";
     ProgressWrongToken "progress-wrong-token" Progress Any All "reports progress under a token of its own";
     ProgressAfterEnd "progress-after-end" Progress Stdio All "reports progress after the result";
@@ -259,6 +261,11 @@ faults! {
     TaskRevives "task-revives" Tasks Any Tasks "reports a task as working again after its result was handed out";
     SecondListenDies "second-listen-dies" Subscriptions Stdio Stateless "dies at the second `subscriptions/listen` of a conversation";
     UnsubscribeWedges "unsubscribe-wedges" Subscriptions Stdio Handshake "reads no resource any more once a subscription has ended";
+
+    ListenUntold "listen-untold" Stateless Any Stateless "acknowledges subscriptions, and tells them nothing";
+    HttpGetEndEndsSession "http-get-end-ends-session" Http Http Sessions "ends the session when the stream of the GET is closed";
+    HttpListenEndBreaksLists "http-listen-end-breaks-lists" Http Http Stateless "answers the first list after the end of a subscription with status 503";
+    HttpHangUpBreaksCalls "http-hang-up-breaks-calls" Http Http Stateless "answers the first call after one whose connection was closed with status 503";
 
     HttpErrorPage "http-error-page" Http Http All "answers an unknown tool with a page and status 500";
     HttpConnectionDrops "http-connection-drops" Http Http All "drops the connection at a body that is not JSON";

@@ -117,6 +117,10 @@ impl Conversation {
             Incoming::Response if faults.has(Fault::ResponseAnswered) => {
                 anonymous().fail(&Failure::new(-32600, "nothing was asked"));
             }
+            Incoming::Response if faults.has(Fault::CancelsCompleted) => {
+                let params = json!({"requestId": "ping-1", "reason": "too late"});
+                notify(outbox, "notifications/cancelled", &params);
+            }
             Incoming::Response => {}
             Incoming::Batch(_) if faults.has(Fault::BatchDies) => die(),
             Incoming::Batch(entries) => Box::pin(self.batch(&entries, outbox)).await,
@@ -218,6 +222,10 @@ impl Conversation {
             "notifications/initialized" => {
                 if faults.has(Fault::InitializedAnswered) {
                     answer(true);
+                }
+                if faults.has(Fault::CancelsCompleted) {
+                    let question = json!({"jsonrpc": "2.0", "id": "ping-1", "method": "ping"});
+                    self.side.send(question.to_string());
                 }
                 self.server.world.listen(&self.listener);
             }

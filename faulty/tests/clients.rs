@@ -6,7 +6,7 @@
 
 use std::{collections::BTreeSet, ffi::OsString, process::Command, sync::Arc, time::Duration};
 
-use mcp_core::Revision;
+use mcp_core::{Era, Revision};
 use mcp_probe::{
     Event, Launch, Limits, Outcome, Report,
     client::{self, ClientRun, ClientSettings, ClientUnderTest, Meeting},
@@ -17,13 +17,16 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 const CLIENT: &str = env!("CARGO_BIN_EXE_faulty-client");
 const RELAY: &str = "--relay";
+/// A client that is correct, but cancels what takes long.
+const IMPATIENT: &str = "--impatient";
 /// Tests that run at the same time.
 const AT_ONCE: usize = 4;
 /// What a fault breaks besides: a client that takes every read for a message fails whenever two
-/// messages come close together.
-const CONSEQUENCES: [(&str, &str); 2] = [
+/// messages come close together, and one message that comes with an answer is a log message.
+const CONSEQUENCES: [(&str, &str); 3] = [
     ("reads-once", "unknown-notification-not-ignored"),
     ("reads-once", "notification-not-tolerated"),
+    ("log-strict", "valid-answer-not-understood"),
 ];
 
 /// A fault and where it shows, or none.
@@ -32,6 +35,7 @@ struct Case {
     fault: String,
     shows: String,
     rule: String,
+    revision: Revision,
 }
 
 fn main() {
@@ -47,7 +51,11 @@ fn main() {
         return;
     }
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build().unwrap();
-    let wrong = runtime.block_on(test_all(cases()));
+    let mut cases = cases();
+    if let Some(part) = words.iter().find(|word| !word.starts_with("--")) {
+        cases.retain(|case| case.fault.contains(part.as_str()));
+    }
+    let wrong = runtime.block_on(test_all(cases));
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
@@ -72,7 +80,9 @@ async fn test_all(cases: Vec<Case>) -> Vec<String> {
 async fn test(case: &Case, engine: Arc<Engine>) -> Report {
     let is_modern = case.shows.starts_with("modern");
     let mut arguments: Vec<OsString> = Vec::new();
-    if !case.fault.is_empty() {
+    if case.fault == IMPATIENT {
+        arguments.push(IMPATIENT.into());
+    } else if !case.fault.is_empty() {
         arguments.extend(["--fault".into(), case.fault.clone().into()]);
     }
     arguments.extend(is_modern.then(|| "--modern".into()));
@@ -82,14 +92,9 @@ async fn test(case: &Case, engine: Arc<Engine>) -> Report {
         meeting: Meeting::Either,
         server: vec![std::env::current_exe().unwrap().into(), RELAY.into()],
     };
-    let revision = match () {
-        () if is_modern => Revision::V2026_07_28,
-        () if case.rule == "batch-not-understood" => Revision::V2025_03_26,
-        () => Revision::V2025_11_25,
-    };
     let settings = ClientSettings {
         limits: Limits { answer: Duration::from_secs(3), ..Limits::default() },
-        revisions: vec![revision],
+        revisions: vec![case.revision],
         // Nothing is found there but that the client waits.
         skip: vec!["answers/late".to_owned()],
         ..ClientSettings::default()
@@ -110,8 +115,15 @@ fn judge(case: &Case, report: &Report) -> Option<String> {
     }
     let expected: BTreeSet<&str> =
         Some(case.rule.as_str()).filter(|rule| !rule.is_empty()).into_iter().collect();
-    let is_right = found == expected && (passed > 10 || !case.fault.is_empty());
-    (!is_right).then(|| format!("{case:?}: found {found:?}, {passed} passed"))
+    let is_right = found == expected && (passed > 10 || !case.rule.is_empty());
+    let skipped = report.results.iter().filter_map(|result| match &result.outcome {
+        Outcome::Skipped(reason) => Some(format!("{}: {reason}", result.name)),
+        _ => None,
+    });
+    (!is_right).then(|| {
+        let skipped: Vec<String> = skipped.collect();
+        format!("{case:?}: found {found:?}, {passed} passed, skipped {skipped:?}")
+    })
 }
 
 fn cases() -> Vec<Case> {
@@ -119,14 +131,43 @@ fn cases() -> Vec<Case> {
     let listed = String::from_utf8(listed.stdout).unwrap();
     let faults = listed.lines().map(|line| {
         let parts: Vec<&str> = line.split('\t').collect();
-        Case { fault: parts[0].into(), shows: parts[1].into(), rule: parts[2].into() }
+        let revision = match (parts[1], parts[2]) {
+            (shows, _) if shows.starts_with("modern") => Revision::V2026_07_28,
+            (_, "batch-not-understood") => Revision::V2025_03_26,
+            _ => Revision::V2025_11_25,
+        };
+        case(parts[0], parts[1], parts[2], revision)
     });
-    let sound = ["stdio", "http", "modern", "modern-http"].map(|shows| Case {
-        fault: String::new(),
-        shows: shows.into(),
-        rule: String::new(),
+    let faults: Vec<Case> = faults.collect();
+    assert!(faults.len() > 75, "{}", faults.len());
+    let legacy = Revision::ALL.iter().copied().filter(|at| at.era() == Era::Legacy);
+    let sound = legacy.flat_map(|revision| {
+        // The transport over HTTP of 2024-11-05 is another one.
+        let wires: &[&str] =
+            if revision == Revision::V2024_11_05 { &["stdio"] } else { &["stdio", "http"] };
+        wires.iter().map(move |wire| case("", wire, "", revision))
     });
-    let cases: Vec<Case> = sound.into_iter().chain(faults).collect();
-    assert!(cases.len() > 60, "{}", cases.len());
-    cases
+    let newest = Revision::V2026_07_28;
+    let others = [
+        case("", "modern", "", newest),
+        case("", "modern-http", "", newest),
+        case(IMPATIENT, "stdio", "", Revision::V2025_11_25),
+        // What is the same at every revision is found at the oldest.
+        case("ping-ignored", "stdio", "ping-unanswered", Revision::V2024_11_05),
+        case("unknown-code", "stdio", "unknown-request-code", Revision::V2024_11_05),
+        case("initialized-left-out", "stdio", "initialized-missing", Revision::V2025_03_26),
+        case("session-left-out", "http", "session-id-missing", Revision::V2025_03_26),
+        case("session-lost", "http", "session-not-restarted", Revision::V2025_06_18),
+        case(
+            "version-header-left-out",
+            "http",
+            "protocol-version-header-missing",
+            Revision::V2025_06_18,
+        ),
+    ];
+    sound.chain(others).chain(faults).collect()
+}
+
+fn case(fault: &str, shows: &str, rule: &str, revision: Revision) -> Case {
+    Case { fault: fault.into(), shows: shows.into(), rule: rule.into(), revision }
 }

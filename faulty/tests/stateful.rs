@@ -81,14 +81,16 @@ fn said(failure: &Failure) -> Vec<String> {
 
 /// The report of the first seed by which a rule is broken: what a walk does is left to chance.
 async fn found(target: &Target, settings: &Settings, is_meant: impl Fn(&str) -> bool) -> Report {
+    let mut others = Vec::new();
     for seed in 1..=8 {
         let settings = Settings { seed: Seed::new(seed), ..settings.clone() };
         let report = test(target.clone(), settings).await;
         if report.failures().any(|failure| is_meant(failure.finding.rule.name)) {
             return report;
         }
+        others.extend(report.failures().map(|failure| failure.finding.rule.name));
     }
-    panic!("nothing was found");
+    panic!("nothing was found but {others:?}");
 }
 
 #[track_caller]
@@ -166,6 +168,63 @@ async fn faults_of_tasks_are_found_and_take_as_many_steps_as_they_need() {
             assert_eq!(said, [&["tools/call"], steps].concat(), "{fault}");
         }
     }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_session_that_ends_with_its_stream_takes_the_end_of_a_stream() {
+    let served = Served::start(Some("http-get-end-ends-session"));
+    let settings = walks(&[Revision::V2025_11_25]);
+    let report = found(&served.target(), &settings, |rule| rule == "answer-missing").await;
+    let failure = first(&report, "answer-missing");
+    let text = String::from_utf8(failure.recording.text()).unwrap();
+    let left = r#"{"from":"client","http":{"exchange":"#;
+    let is_end = |line: &str| line.starts_with(left) && line.ends_with(r#""end":true}}"#);
+    let at = text.lines().position(is_end).unwrap() as u64;
+    assert!(failure.finding.line > Some(at), "{text}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_end_of_a_subscription_breaks_is_found_over_http() {
+    let served = Served::start(Some("http-listen-end-breaks-lists"));
+    let settings = walks(&[Revision::V2026_07_28]);
+    let report = found(&served.target(), &settings, |rule| rule == "answer-missing").await;
+    let said = said(first(&report, "answer-missing"));
+    assert!(said.last().unwrap().ends_with("/list"), "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_closing_the_connection_of_a_call_breaks_is_found() {
+    let served = Served::start(Some("http-hang-up-breaks-calls"));
+    let settings = walks(&[Revision::V2026_07_28]);
+    let report = found(&served.target(), &settings, |rule| rule == "answer-missing").await;
+    let said = said(first(&report, "answer-missing"));
+    assert_eq!(said.last().unwrap(), "tools/call", "{said:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn changes_that_nobody_is_told_of_are_found_over_every_transport() {
+    for (fault, revision) in [
+        ("tool-list-changed-missing", Revision::V2025_11_25),
+        ("listen-untold", Revision::V2026_07_28),
+    ] {
+        let served = Served::start(Some(fault));
+        for target in [over_stdio(Some(fault)), served.target()] {
+            let report = found(&target, &walks(&[revision]), |rule| rule == "list-unstable").await;
+            let said = said(first(&report, "list-unstable"));
+            let call = said.iter().position(|said| said == "tools/call").unwrap();
+            assert!(said[..call].iter().any(|said| said.ends_with("/list")), "{fault} {said:?}");
+            assert!(said[call..].iter().any(|said| said.ends_with("/list")), "{fault} {said:?}");
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn updates_that_nobody_subscribed_to_are_heard_on_the_stream_of_a_get() {
+    let served = Served::start(Some("http-sessions-mixed"));
+    let settings = walks(&[Revision::V2025_11_25]);
+    let rule = "resource-updated-not-subscribed";
+    let report = found(&served.target(), &settings, |found| found == rule).await;
+    first(&report, rule);
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -2,8 +2,10 @@
 
 use std::{collections::HashSet, sync::Arc};
 
+use futures_util::future::join_all;
 use mcp_core::{Era, Revision};
 use serde_json::{Value, json};
+use tokio::time::Instant;
 
 use crate::{Conversation, Found, Offer, Opening, Reply, Trouble, stage::Scene};
 
@@ -29,7 +31,7 @@ pub(crate) struct Discovered {
     pub(crate) stderr: String,
 }
 
-pub(crate) async fn discover(scene: &Arc<Scene>) -> Discovered {
+pub(crate) async fn discover(scene: &Arc<Scene>, deadline: Instant) -> Discovered {
     let mut discovered = Discovered {
         found: Found::default(),
         conversations: Vec::new(),
@@ -38,41 +40,79 @@ pub(crate) async fn discover(scene: &Arc<Scene>) -> Discovered {
         reached: false,
         stderr: String::new(),
     };
-    for revision in candidates(&scene.settings.revisions) {
-        let opening = Opening::at(revision);
-        let conversation = match scene.connect("discover", &opening, scene.settings.limits).await {
-            Ok(conversation) => conversation,
-            Err(trouble) => {
-                discovered.found.refused.insert(revision, trouble.to_string());
-                continue;
-            }
-        };
-        match conversation.open(&opening).await {
-            Ok(()) => {
-                discovered.reached = true;
-                let (offer, trouble) = list(&conversation).await;
-                discovered.found.offers.insert(revision, offer);
-                discovered.troubles.extend(trouble.map(|trouble| (revision, trouble)));
-                discovered.conversations.push((revision, conversation));
-            }
-            Err(trouble) => {
-                discovered.reached |= matches!(trouble, Trouble::Refused(_));
-                // A server of the other era may answer in its own way, and is not judged for it.
-                let is_judged = revision.era() == Era::Legacy
-                    || matches!(trouble, Trouble::Refused(_))
-                        && (!conversation.opened().is_null() || speaks(&conversation).await);
-                discovered.found.refused.insert(revision, trouble.to_string());
-                if discovered.stderr.is_empty() {
-                    discovered.stderr = conversation.stderr();
-                }
-                conversation.close_soon().await;
-                if is_judged {
-                    discovered.failed.push((revision, conversation));
-                }
+    // The first start may be slow, and the others are quicker for it.
+    let mut candidates = candidates(&scene.settings.revisions);
+    let others = candidates.split_off(candidates.len().min(1));
+    for revisions in [candidates, others] {
+        let met = revisions.into_iter().map(|revision| {
+            let met = tokio::time::timeout_at(deadline, meet(scene, revision));
+            async move { (revision, met.await) }
+        });
+        for (revision, met) in join_all(met).await {
+            if let Ok(met) = met {
+                discovered.add(revision, met);
+            } else {
+                let reason = "the time was up before it had answered".to_owned();
+                discovered.found.refused.insert(revision, reason);
             }
         }
     }
     discovered
+}
+
+/// What became of a revision.
+enum Met {
+    Nobody(Trouble),
+    Open { conversation: Conversation, offer: Box<Offer>, trouble: Option<Trouble> },
+    Refused { conversation: Conversation, trouble: Trouble, is_judged: bool },
+}
+
+impl Discovered {
+    fn add(&mut self, revision: Revision, met: Met) {
+        match met {
+            Met::Nobody(trouble) => {
+                self.found.refused.insert(revision, trouble.to_string());
+            }
+            Met::Open { conversation, offer, trouble } => {
+                self.reached = true;
+                self.found.offers.insert(revision, *offer);
+                self.troubles.extend(trouble.map(|trouble| (revision, trouble)));
+                self.conversations.push((revision, conversation));
+            }
+            Met::Refused { conversation, trouble, is_judged } => {
+                self.reached |= matches!(trouble, Trouble::Refused(_));
+                self.found.refused.insert(revision, trouble.to_string());
+                if self.stderr.is_empty() {
+                    self.stderr = conversation.stderr();
+                }
+                if is_judged {
+                    self.failed.push((revision, conversation));
+                }
+            }
+        }
+    }
+}
+
+async fn meet(scene: &Arc<Scene>, revision: Revision) -> Met {
+    let opening = Opening::at(revision);
+    let conversation = match scene.connect("discover", &opening, scene.settings.limits).await {
+        Ok(conversation) => conversation,
+        Err(trouble) => return Met::Nobody(trouble),
+    };
+    match conversation.open(&opening).await {
+        Ok(()) => {
+            let (offer, trouble) = list(&conversation).await;
+            Met::Open { conversation, offer: Box::new(offer), trouble }
+        }
+        Err(trouble) => {
+            // A server of the other era may answer in its own way, and is not judged for it.
+            let is_judged = revision.era() == Era::Legacy
+                || matches!(trouble, Trouble::Refused(_))
+                    && (!conversation.opened().is_null() || speaks(&conversation).await);
+            conversation.close_soon().await;
+            Met::Refused { conversation, trouble, is_judged }
+        }
+    }
 }
 
 /// Whether a server that refuses `server/discover` speaks the revision all the same. It is asked

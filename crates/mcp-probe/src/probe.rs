@@ -1,8 +1,10 @@
 //! What a probe is.
 
-use std::{borrow::Cow, fmt, future::Future, pin::Pin, str::FromStr, sync::Arc};
+use std::{
+    borrow::Cow, collections::BTreeMap, fmt, future::Future, pin::Pin, str::FromStr, sync::Arc,
+};
 
-use mcp_core::Revisions;
+use mcp_core::{Revision, Revisions};
 
 use crate::{Stage, Trouble, wire::WireKind};
 
@@ -29,6 +31,15 @@ pub struct Probe {
     pub steps: Steps,
     /// What it would send, for a dry run; empty if that is what the description says.
     pub preview: Vec<String>,
+    /// The same at revisions at which it is something else.
+    pub preview_at: BTreeMap<Revision, Vec<String>>,
+}
+
+impl Probe {
+    /// What it would send at a revision.
+    pub fn preview(&self, revision: Revision) -> &[String] {
+        self.preview_at.get(&revision).unwrap_or(&self.preview)
+    }
 }
 
 /// What a probe needs of the server, else it is skipped.

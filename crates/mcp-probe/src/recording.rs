@@ -41,9 +41,7 @@ impl Recording {
 
     /// An empty recording of a test of this side.
     pub fn of(tested: Side, name: impl Into<String>, engine: Arc<Engine>) -> Recording {
-        let mut origin = Origin::default();
-        origin.from_start = true;
-        let observer = Observer::new(&engine, origin).suspend();
+        let observer = Observer::new(&engine, from_start()).suspend();
         let kept = Kept {
             lines: Vec::new(),
             bytes: 0,
@@ -119,6 +117,23 @@ impl Recording {
         kept.findings.extend(findings.filter(|finding| self.blames_tested(finding)));
     }
 
+    /// Whether nothing more would be found if it ended now.
+    pub(crate) fn is_settled(&self) -> bool {
+        let kept = self.lock();
+        let mut observer = Observer::new(&self.engine, from_start());
+        let mut reader = LineReader::new(&self.engine.settings().limits);
+        let mut count = 0;
+        for (number, line) in (1..).zip(&kept.lines) {
+            let ruling = reader.read(line, |read| observer.rule(number, read, |_| Some(false)));
+            count += ruling.findings().filter(|finding| self.blames_tested(finding)).count();
+        }
+        let mut judged = Vec::new();
+        observer.finish(&mut judged);
+        let findings = judged.iter().flat_map(|judged| &judged.findings);
+        count += findings.filter(|finding| self.blames_tested(finding)).count();
+        count == kept.findings.len()
+    }
+
     /// What was found since the last call.
     pub fn take_findings(&self) -> Vec<Finding> {
         let mut kept = self.lock();
@@ -186,6 +201,12 @@ impl Recording {
     fn lock(&self) -> MutexGuard<'_, Kept> {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
+}
+
+fn from_start() -> Origin {
+    let mut origin = Origin::default();
+    origin.from_start = true;
+    origin
 }
 
 #[expect(clippy::disallowed_methods, reason = "a recording says when it was made")]

@@ -20,6 +20,8 @@ pub struct Report {
     pub restarts: usize,
     /// Whether the time was up before the end.
     pub out_of_time: bool,
+    /// What was to be run, but is the name of no probe.
+    pub unknown: Vec<String>,
 }
 
 /// How one probe went at one revision.

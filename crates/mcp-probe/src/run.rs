@@ -9,21 +9,25 @@ use std::{
     time::Duration,
 };
 
+use futures_util::future::join_all;
 use mcp_core::{Era, Revision};
 use mcp_rules::Engine;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Conversation, Event, Found, Needs, Outcome, Phase, Probe, ProbeResult, Report, Reporter,
     Settings, Stage, Stop, Target, Trouble,
     discover::{self, Discovered},
     protocol,
+    settings::unknown,
     stage::Scene,
     stateful, tools,
 };
 
 /// How long one probe may take.
 const PROBE_LIMIT: Duration = Duration::from_secs(60);
+/// How long what it has opened may take to end, when the time is up too.
+const ENDING_LIMIT: Duration = Duration::from_secs(5);
 
 /// A test that is about to run.
 #[derive(Debug)]
@@ -84,7 +88,7 @@ impl Run {
     /// If the server cannot be tested at all.
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
         let deadline = Instant::now() + self.scene.settings.limits.time;
-        let discovered = discover::discover(&self.scene).await;
+        let discovered = discover::discover(&self.scene, deadline).await;
         let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
         if discovered.found.offers.is_empty() && !is_judged {
             return Err(refusal(discovered));
@@ -93,9 +97,13 @@ impl Run {
         let mut course = Course {
             found: Arc::new(discovered.found),
             shared: discovered.conversations.into_iter().collect(),
+            clean: BTreeMap::new(),
             results: Vec::new(),
             restarts: 0,
             out_of_time: false,
+            names: [protocol::discovery(), protocol::locked(), protocol::ending()]
+                .map(|probe| probe.name.into_owned())
+                .into(),
             deadline,
             scene: self.scene,
         };
@@ -132,7 +140,8 @@ impl Run {
     }
 
     async fn discover(&self) -> Result<Discovered, RunError> {
-        let discovered = discover::discover(&self.scene).await;
+        let deadline = Instant::now() + self.scene.settings.limits.time;
+        let discovered = discover::discover(&self.scene, deadline).await;
         if !discovered.found.offers.is_empty() {
             return Ok(discovered);
         }
@@ -148,6 +157,8 @@ fn refusal(discovered: Discovered) -> RunError {
     if discovered.reached {
         RunError::NoRevision { reason, stderr }
     } else {
+        // Both say it.
+        let reason = reason.trim_start_matches("the server cannot be reached: ").to_owned();
         RunError::Unreachable { reason, stderr }
     }
 }
@@ -157,9 +168,13 @@ struct Course {
     scene: Arc<Scene>,
     found: Arc<Found>,
     shared: BTreeMap<Revision, Conversation>,
+    /// What probes have left as it should be, for those that need not be alone.
+    clean: BTreeMap<Revision, Conversation>,
     results: Vec<ProbeResult>,
     restarts: usize,
     out_of_time: bool,
+    /// The names of all probes, those that were not chosen included.
+    names: Vec<String>,
     deadline: Instant,
 }
 
@@ -221,12 +236,14 @@ impl Course {
         let probes: Vec<Probe> = match phase {
             Phase::Protocol => protocol::probes(),
             Phase::Tools => tools::probes(&self.found, settings, reporter),
-            Phase::Stateful => stateful::probes(&self.found, settings, reporter),
-        }
-        .into_iter()
-        .filter(|probe| settings.chooses(phase, &probe.name))
-        .filter(|probe| probe.wires.contains(&self.scene.target.wire()))
-        .collect();
+            Phase::Stateful => stateful::probes(&self.found, settings, self.scene.target.wire()),
+        };
+        self.names.extend(probes.iter().map(|probe| probe.name.to_string()));
+        let probes: Vec<Probe> = probes
+            .into_iter()
+            .filter(|probe| settings.chooses(phase, &probe.name))
+            .filter(|probe| probe.wires.contains(&self.scene.target.wire()))
+            .collect();
         let runs: Vec<(&Probe, Revision)> = probes
             .iter()
             .flat_map(|probe| self.revisions(probe).into_iter().map(move |at| (probe, at)))
@@ -252,7 +269,8 @@ impl Course {
     }
 
     async fn probe(&mut self, probe: &Probe, revision: Revision, reporter: &mut dyn Reporter) {
-        let mut stage = self.stage(probe, revision);
+        let clean = self.clean.remove(&revision);
+        let mut stage = self.stage(probe, revision).with_clean(clean);
         if let Some(reason) = missing(probe.needs, &stage) {
             return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
         }
@@ -266,9 +284,27 @@ impl Course {
             return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
         }
         reporter.event(&Event::ProbeStarted { probe, revision });
-        let steps = probe.steps.run(&mut stage);
+        let mut outcome = self.attempt(probe, &mut stage, left).await;
+        if stage.is_in_doubt() {
+            let (shared, _) = stage.into_parts();
+            self.shared.extend(shared.map(|shared| (revision, shared)));
+            stage = self.stage(probe, revision);
+            let left = self.deadline.saturating_duration_since(Instant::now());
+            outcome = self.attempt(probe, &mut stage, left).await;
+        }
+        if let Some(reason) = stage.lost.clone() {
+            self.restarts += 1;
+            reporter.event(&Event::Restarted { reason: &reason });
+        }
+        self.note(probe, revision, stage, outcome, reporter);
+    }
+
+    /// Runs the steps of a probe, and settles what they leave.
+    async fn attempt(&mut self, probe: &Probe, stage: &mut Stage, left: Duration) -> Outcome {
+        let until = Instant::now() + left.min(PROBE_LIMIT);
+        stage.end_at(until);
         let mut outcome = Outcome::Passed;
-        match tokio::time::timeout(PROBE_LIMIT.min(left), steps).await {
+        match timeout_at(until, probe.steps.run(stage)).await {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Skip(reason))) => outcome = Outcome::Skipped(reason),
             Ok(Err(Stop::Trouble(trouble))) => {
@@ -276,14 +312,17 @@ impl Course {
                     stage.fail_for(&conversation, &trouble);
                 }
             }
-            Err(_) => outcome = Outcome::Skipped("it takes too long".to_owned()),
+            Err(_) => {
+                stage.note_cut();
+                let is_over = self.deadline <= Instant::now();
+                self.out_of_time |= is_over;
+                let reason = if is_over { "the time is up" } else { "it takes too long" };
+                outcome = Outcome::Skipped(reason.to_owned());
+            }
         }
-        stage.settle().await;
-        if let Some(reason) = stage.lost.clone() {
-            self.restarts += 1;
-            reporter.event(&Event::Restarted { reason: &reason });
-        }
-        self.note(probe, revision, stage, outcome, reporter);
+        let left = self.deadline.saturating_duration_since(Instant::now());
+        stage.settle(Instant::now() + left.min(PROBE_LIMIT).max(ENDING_LIMIT)).await;
+        outcome
     }
 
     fn stage(&mut self, probe: &Probe, revision: Revision) -> Stage {
@@ -295,10 +334,11 @@ impl Course {
         &mut self,
         probe: &Probe,
         revision: Revision,
-        stage: Stage,
+        mut stage: Stage,
         outcome: Outcome,
         reporter: &mut dyn Reporter,
     ) {
+        self.clean.extend(stage.take_clean().map(|clean| (revision, clean)));
         let (shared, failures) = stage.into_parts();
         if let Some(shared) = shared {
             self.shared.insert(revision, shared);
@@ -314,11 +354,14 @@ impl Course {
     /// Ends the conversations that probes have shared.
     async fn finish(mut self, reporter: &mut dyn Reporter) -> Report {
         let probe = protocol::ending();
-        for revision in self.shared.keys().copied().collect::<Vec<_>>() {
+        let until = self.deadline.max(Instant::now()) + ENDING_LIMIT;
+        let left: Vec<Conversation> =
+            self.shared.values().chain(self.clean.values()).cloned().collect();
+        join_all(left.iter().map(|left| left.close_until(until))).await;
+        for revision in self.found.offers.keys().copied().collect::<Vec<_>>() {
             let mut stage = self.stage(&probe, revision);
-            if let Some(conversation) = stage.current() {
-                conversation.close_soon().await;
-                stage.take_findings(&conversation);
+            for conversation in left.iter().filter(|left| left.revision() == revision) {
+                stage.take_findings(conversation);
             }
             let (_, failures) = stage.into_parts();
             if !failures.is_empty() {
@@ -341,6 +384,7 @@ impl Course {
             recordings: recordings.clone(),
             restarts: self.restarts,
             out_of_time: self.out_of_time,
+            unknown: unknown(&self.scene.settings.only, self.names.iter().map(String::as_str)),
         }
     }
 }

@@ -42,11 +42,21 @@ impl Settings {
     }
 }
 
+/// Those of `only` by which none of the names is chosen.
+pub(crate) fn unknown<'n>(only: &[String], names: impl Iterator<Item = &'n str>) -> Vec<String> {
+    let names: Vec<&str> = names.collect();
+    let mut unknown = only.to_vec();
+    unknown.retain(|pattern| !names.iter().any(|name| fits(pattern, name)));
+    unknown
+}
+
+/// Whether a name is a pattern or below it.
+fn fits(pattern: &str, name: &str) -> bool {
+    name.strip_prefix(pattern).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+}
+
 /// Whether a name is one of `only` or below one, and not one of `skip` or below one.
 pub(crate) fn chooses(only: &[String], skip: &[String], name: &str) -> bool {
-    let fits = |pattern: &String| {
-        name.strip_prefix(pattern.as_str())
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-    };
+    let fits = |pattern: &String| fits(pattern, name);
     (only.is_empty() || only.iter().any(fits)) && !skip.iter().any(fits)
 }

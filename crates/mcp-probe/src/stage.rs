@@ -11,6 +11,7 @@ use std::{
 use mcp_core::{Revision, Side};
 use mcp_json::{Span, Tape};
 use mcp_rules::{Engine, Finding, RuleMeta, behaviour};
+use tokio::time::{Instant, timeout_at};
 
 use crate::{
     Conversation, Failure, Found, Limits, Offer, Opening, Random, Recording, Settings, Stop,
@@ -69,9 +70,14 @@ pub struct Stage {
     name: String,
     shared: Option<Conversation>,
     uses_shared: bool,
+    /// What another probe has left as it should be.
+    clean: Option<Conversation>,
+    /// Whether this probe went on with it.
+    is_second_hand: bool,
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
     limits: Limits,
+    until: Instant,
     /// Rules whose findings the probe puts into words of its own.
     spoken_for: Vec<&'static str>,
     /// Why the shared conversation had to be given up.
@@ -93,12 +99,32 @@ impl Stage {
             name: name.to_owned(),
             shared,
             uses_shared: false,
+            clean: None,
+            is_second_hand: false,
             opened: Vec::new(),
             failures: Vec::new(),
             limits: scene.settings.limits,
+            until: Instant::now() + scene.settings.limits.time,
             spoken_for: Vec::new(),
             lost: None,
         }
+    }
+
+    /// Lets the probe go on with what another one has left.
+    pub(crate) fn with_clean(self, clean: Option<Conversation>) -> Stage {
+        Stage { clean, ..self }
+    }
+
+    /// What this probe has left for the next.
+    pub(crate) fn take_clean(&mut self) -> Option<Conversation> {
+        self.clean.take()
+    }
+
+    /// Whether what has failed may be due to an earlier probe, with which this one has shared a
+    /// conversation. That the server has died is said in any case.
+    pub(crate) fn is_in_doubt(&self) -> bool {
+        let died = |failure: &Failure| failure.finding.rule.name == behaviour::SERVER_DIED.name;
+        self.is_second_hand && self.has_failures() && !self.failures.iter().any(died)
     }
 
     /// Another stage for the same probe, with limits of its own. What fails there does not count
@@ -106,6 +132,24 @@ impl Stage {
     pub(crate) fn aside(&self, limits: Limits) -> Stage {
         let stage = Stage::new(&self.scene, &self.found, self.revision, &self.name, None);
         Stage { limits, ..stage }
+    }
+
+    /// Says until when the probe may run.
+    pub(crate) fn end_at(&mut self, until: Instant) {
+        self.until = until;
+    }
+
+    /// Until when the probe may run. It is ended then, whatever it is doing.
+    pub(crate) fn until(&self) -> Instant {
+        self.until
+    }
+
+    /// Notes that the probe was ended in the middle: what was not answered yet is no fault.
+    pub(crate) fn note_cut(&mut self) {
+        let shared = self.shared.iter().filter(|_| self.uses_shared);
+        for conversation in self.opened.iter().chain(shared) {
+            conversation.note_slow_call();
+        }
     }
 
     /// Takes over what has failed elsewhere.
@@ -189,6 +233,30 @@ impl Stage {
     pub async fn fresh_as(&mut self, opening: &Opening) -> Result<Conversation, Stop> {
         let conversation = self.connect(opening).await?;
         conversation.open(opening).await?;
+        Ok(conversation)
+    }
+
+    /// The same, but where it takes a process, what an earlier probe has left as it should be will do:
+    /// to start a server takes longer than everything that a probe says to it. A probe that fails
+    /// there is run again in a conversation of its own.
+    ///
+    /// # Errors
+    ///
+    /// If it cannot be opened.
+    pub async fn clean(&mut self) -> Result<Conversation, Stop> {
+        if self.wire() != WireKind::Stdio {
+            return self.fresh().await;
+        }
+        let left = self.clean.take().filter(|left| left.ended().is_none());
+        let conversation = match left {
+            Some(left) => {
+                self.is_second_hand = true;
+                self.opened.push(left.clone());
+                left
+            }
+            None => self.fresh().await?,
+        };
+        conversation.hand_on();
         Ok(conversation)
     }
 
@@ -319,21 +387,28 @@ impl Stage {
     }
 
     /// Checks that the server is still alive, ends what the probe has opened, and takes what the
-    /// rules have found.
-    pub(crate) async fn settle(&mut self) {
+    /// rules have found. What is not answered by then is not held against the server.
+    pub(crate) async fn settle(&mut self, until: Instant) {
         for conversation in std::mem::take(&mut self.opened) {
             if !conversation.is_closed() && conversation.is_open() {
-                self.check_alive(&conversation).await;
+                let _ = timeout_at(until, self.check_alive(&conversation)).await;
             }
-            conversation.close_soon().await;
+            if self.clean.is_none() && conversation.may_be_handed_on() {
+                self.take_findings(&conversation);
+                if !self.has_failures() {
+                    self.clean = Some(conversation);
+                    continue;
+                }
+            }
+            conversation.close_until(until).await;
             self.take_findings(&conversation);
         }
         if self.uses_shared
             && let Some(shared) = self.shared.clone()
         {
-            if !self.check_alive(&shared).await {
+            if timeout_at(until, self.check_alive(&shared)).await == Ok(false) {
                 self.lost = Some(shared.ended().unwrap_or_else(|| "it does not answer".to_owned()));
-                shared.close_soon().await;
+                shared.close_until(until).await;
                 self.shared = None;
             }
             self.take_findings(&shared);

@@ -8,7 +8,7 @@ use std::{
     convert::Infallible,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
 };
 
@@ -19,12 +19,14 @@ use hyper::body::Incoming as Body;
 use hyper_util::rt::TokioIo;
 use tokio::net::TcpListener;
 
+use self::streams::{Gone, Reading};
 use crate::{
     fault::Carrier,
     faults::Fault,
     incoming::Incoming,
     outbox::{MessageLog, Outbox},
     reply::{Failure, Reply},
+    revision::Revision,
     server::{Conversation, Server},
     world::held,
 };
@@ -35,14 +37,35 @@ const LARGEST: usize = 16 * 1024 * 1024;
 
 struct Gateway {
     server: Arc<Server>,
-    sessions: Mutex<BTreeMap<String, Arc<Session>>>,
+    sessions: Arc<Mutex<BTreeMap<String, Arc<Session>>>>,
     opened: AtomicUsize,
+    broken: Arc<Broken>,
+}
+
+/// What is not served the next time.
+#[derive(Default)]
+struct Broken {
+    lists: AtomicBool,
+    calls: AtomicBool,
+}
+
+impl Broken {
+    /// Whether a request meets with what is broken. It is served again afterwards.
+    fn hits(&self, method: &str) -> bool {
+        match method {
+            "tools/call" => self.calls.swap(false, Ordering::SeqCst),
+            method if method.ends_with("/list") => self.lists.swap(false, Ordering::SeqCst),
+            _ => false,
+        }
+    }
 }
 
 /// A session: its conversation, and every stream that was opened in it. The first is that of the GET.
 struct Session {
     conversation: Arc<Conversation>,
     streams: Mutex<Vec<Arc<MessageLog>>>,
+    /// How many streams were opened with GET.
+    gets: AtomicUsize,
 }
 
 /// Serves until the process ends, after printing the URL.
@@ -50,8 +73,12 @@ struct Session {
 pub(crate) async fn serve(server: Arc<Server>, address: &str) -> anyhow::Result<()> {
     let listener = TcpListener::bind(address).await?;
     println!("http://{}/mcp", listener.local_addr()?);
-    let gateway =
-        Arc::new(Gateway { server, sessions: Mutex::default(), opened: AtomicUsize::new(1) });
+    let gateway = Arc::new(Gateway {
+        server,
+        sessions: Arc::default(),
+        opened: AtomicUsize::new(1),
+        broken: Arc::default(),
+    });
     loop {
         let (stream, _) = listener.accept().await?;
         let _ = stream.set_nodelay(true);
@@ -129,7 +156,11 @@ impl Gateway {
                 };
                 return Some(streams::json(&log, status, faults));
             }
-            let session = Session { conversation: alone, streams: Mutex::default() };
+            let session = Session {
+                conversation: alone,
+                streams: Mutex::default(),
+                gets: AtomicUsize::new(0),
+            };
             return Some(self.carry(&session, message, true).await);
         }
         match self.session(head, &message) {
@@ -160,6 +191,7 @@ impl Gateway {
         let session = Arc::new(Session {
             conversation: Conversation::new(&self.server, side.clone(), Carrier::Http),
             streams: Mutex::new(vec![side]),
+            gets: AtomicUsize::new(0),
         });
         let number = self.opened.fetch_add(1, Ordering::SeqCst);
         let id = match faults.0 {
@@ -218,6 +250,9 @@ impl Gateway {
                 }
             };
         };
+        if self.broken.hits(&request.method) {
+            return empty(StatusCode::SERVICE_UNAVAILABLE);
+        }
         let is_long = matches!(request.method.as_str(), "tools/call" | "subscriptions/listen");
         let is_refused = is_stateless && headers::is_refused(request, faults);
         if !is_long || is_refused {
@@ -246,6 +281,7 @@ impl Gateway {
             streams.len() - 1
         };
         let side = held(&session.streams).first().cloned();
+        let listens = request.method == "subscriptions/listen";
         let (serving, ended) = (conversation.clone(), log.clone());
         tokio::spawn(async move {
             serving.serve(message, &outbox).await;
@@ -259,15 +295,28 @@ impl Gateway {
                 ended.end();
             }
         });
-        let revision = conversation.revision();
-        streams::events(streams::Reading {
+        let primes = conversation.revision() == Some(Revision::V2025_11_25);
+        let broken = Arc::clone(&self.broken);
+        let gone: Gone = Box::new(move |is_early| {
+            conversation.abandon();
+            match faults.0 {
+                Some(Fault::HttpListenEndBreaksLists) if listens => {
+                    broken.lists.store(true, Ordering::SeqCst);
+                }
+                Some(Fault::HttpHangUpBreaksCalls) if is_early && !listens => {
+                    broken.calls.store(true, Ordering::SeqCst);
+                }
+                _ => {}
+            }
+        });
+        streams::events(Reading {
             log,
             number,
             from: 0,
+            primed: primes.then(|| format!("{number}-0")),
             is_stateless,
-            revision,
             faults,
-            gone: is_stateless.then_some(conversation),
+            gone: is_stateless.then_some(gone),
         })
     }
 
@@ -281,12 +330,12 @@ impl Gateway {
         }
         if faults.has(Fault::HttpGetAfterEnd) && headers::names_stateless(head) {
             let log = MessageLog::new();
-            return streams::events(streams::Reading {
+            return streams::events(Reading {
                 log,
                 number: 0,
                 from: 0,
+                primed: None,
                 is_stateless: true,
-                revision: None,
                 faults,
                 gone: None,
             });
@@ -310,15 +359,23 @@ impl Gateway {
             Some(None) => return empty(StatusCode::BAD_REQUEST),
         };
         let Some(log) = streams.get(number).cloned() else { return empty(StatusCode::BAD_REQUEST) };
-        let revision = session.conversation.revision();
-        streams::events(streams::Reading {
+        let primes =
+            last.is_none() && session.conversation.revision() == Some(Revision::V2025_11_25);
+        // The stream is the same each time, and ids are not given twice.
+        let opened = session.gets.fetch_add(1, Ordering::SeqCst);
+        let sessions = Arc::clone(&self.sessions);
+        let gone: Gone = Box::new(move |_| {
+            held(&sessions).retain(|_, known| !Arc::ptr_eq(known, &session));
+        });
+        let ends_session = faults.has(Fault::HttpGetEndEndsSession) && number == 0;
+        streams::events(Reading {
             log,
             number,
             from,
+            primed: primes.then(|| format!("{number}-{from}-{opened}")),
             is_stateless: false,
-            revision,
             faults,
-            gone: None,
+            gone: ends_session.then_some(gone),
         })
     }
 

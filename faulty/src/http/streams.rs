@@ -9,12 +9,7 @@ use http_body_util::{BodyExt as _, StreamBody};
 use hyper::body::Frame;
 
 use super::{Answer, page};
-use crate::{
-    faults::Fault,
-    outbox::MessageLog,
-    revision::Revision,
-    server::{Conversation, Faults},
-};
+use crate::{faults::Fault, outbox::MessageLog, server::Faults};
 
 /// A stream that is being read.
 pub(super) struct Reading {
@@ -22,17 +17,21 @@ pub(super) struct Reading {
     /// The number of the stream in its session.
     pub(super) number: usize,
     pub(super) from: usize,
+    /// The id of an event without data that comes first.
+    pub(super) primed: Option<String>,
     pub(super) is_stateless: bool,
-    pub(super) revision: Option<Revision>,
     pub(super) faults: Faults,
-    /// The conversation that is over when nobody reads any more.
-    pub(super) gone: Option<Arc<Conversation>>,
+    /// Called when nobody reads any more, with whether that is before the end.
+    pub(super) gone: Option<Gone>,
 }
+
+pub(super) type Gone = Box<dyn FnOnce(bool) + Send>;
 
 impl Drop for Reading {
     fn drop(&mut self) {
-        if let Some(conversation) = &self.gone {
-            conversation.abandon();
+        let state = *self.log.watch().borrow();
+        if let Some(gone) = self.gone.take() {
+            gone(!state.ended || self.from < state.length);
         }
     }
 }
@@ -51,13 +50,13 @@ pub(super) fn json(log: &MessageLog, status: StatusCode, faults: Faults) -> Answ
 }
 
 /// A stream of events.
-pub(super) fn events(reading: Reading) -> Answer {
+pub(super) fn events(mut reading: Reading) -> Answer {
     let (faults, is_stateless) = (reading.faults, reading.is_stateless);
-    let primed =
-        (reading.from == 0 && reading.revision == Some(Revision::V2025_11_25)).then(|| {
-            let id = reading.id(0);
-            Ok::<_, Infallible>(Frame::data(Bytes::from(format!("id: {id}\ndata: \n\n"))))
-        });
+    let repeats = faults.has(Fault::HttpEventIdsRepeat);
+    let primed = reading.primed.take().map(|id| {
+        let id = if repeats { "1-0".to_owned() } else { id };
+        Ok::<_, Infallible>(Frame::data(Bytes::from(format!("id: {id}\ndata: \n\n"))))
+    });
     let rest = stream::unfold(reading, |mut reading| async move {
         let mut state = reading.log.watch();
         let from = reading.from;
@@ -85,8 +84,8 @@ pub(super) fn events(reading: Reading) -> Answer {
 
 /// The stream and the place in it after an event.
 pub(super) fn place(id: &str) -> Option<(usize, usize)> {
-    let (number, after) = id.split_once('-')?;
-    Some((number.parse().ok()?, after.parse().ok()?))
+    let mut parts = id.split('-');
+    Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 impl Reading {

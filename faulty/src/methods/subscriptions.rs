@@ -95,6 +95,8 @@ pub(crate) fn listen(server: &Server, params: &Value, reply: &Reply) -> Option<A
         reply.succeed(&json!({"resultType": "complete", "_meta": meta}));
         return None;
     }
-    server.world.listen(&listener);
+    if !faults.has(Fault::ListenUntold) {
+        server.world.listen(&listener);
+    }
     Some(listener)
 }

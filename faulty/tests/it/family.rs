@@ -10,7 +10,7 @@ use mcp_probe::{Limits, Phase};
 
 use crate::{
     expected::{Outcome, expected},
-    server::{Found, Wire, findings, settings, test},
+    server::{Found, Wire, findings, found_in, settings, test},
 };
 
 /// How many servers are tested at once.
@@ -126,6 +126,20 @@ async fn what_cannot_be_found_is_not_found() {
         .collect()
         .await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+/// An answer of ours and a cancellation of theirs may cross, so nobody is blamed for it, although
+/// `plumb check` warns of it in a recording.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancellation_after_the_answer_is_not_held_against_a_server() {
+    let settings = settings("2025-11-25", &["handshake", "ids", "lists", "calls"]);
+    let report = test(Some("cancels-completed"), Wire::Stdio, settings).await.unwrap();
+    assert_eq!(findings(&report), []);
+    let warned = report
+        .recordings
+        .iter()
+        .filter(|recording| found_in(&recording.text()).contains(&"cancel-completed-request"));
+    assert!(warned.count() > 0);
 }
 
 /// Prints everything that is found about each fault.

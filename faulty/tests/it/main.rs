@@ -4,5 +4,6 @@
 
 mod expected;
 mod family;
+mod limits;
 mod server;
 mod spotless;

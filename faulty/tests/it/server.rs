@@ -9,11 +9,11 @@ use std::{
 use http::HeaderMap;
 use mcp_core::Revision;
 use mcp_probe::{Event, Launch, Limits, Report, Run, RunError, Settings, Target};
-use mcp_rules::{Engine, Setting, Severity};
+use mcp_rules::{Engine, LineReader, Observer, Origin, Setting, Severity};
 use mcp_schema::Schemas;
 
 /// What messages are judged by; made once, as it takes a while.
-static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
+pub(crate) static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
     let mut settings = mcp_rules::Settings::default();
     // Off by default, as the specification leaves the choice.
     for rule in ["parse-error-unreported", "version-header-required"] {
@@ -111,6 +111,18 @@ pub(crate) fn findings(report: &Report) -> Vec<Found> {
         })
         .collect();
     found.sort();
+    found
+}
+
+/// The rules by which `plumb check` finds something in a recording.
+pub(crate) fn found_in(recording: &[u8]) -> Vec<&'static str> {
+    let mut observer = Observer::new(&ENGINE, Origin::default());
+    let mut reader = LineReader::new(&ENGINE.settings().limits);
+    let mut found = Vec::new();
+    for (number, line) in (1..).zip(recording.split(|byte| *byte == b'\n')) {
+        let ruling = reader.read(line, |read| observer.rule(number, read, |_| Some(false)));
+        found.extend(ruling.findings().map(|finding| finding.rule.name));
+    }
     found
 }
 

@@ -20,6 +20,8 @@ pub(crate) enum Act {
     Stderr(&'static str),
     /// Waits.
     Pause(Duration),
+    /// Waits until the client cancels its request with this id, but not longer than answers may take.
+    AwaitCancel(Value),
     /// Leaves the request open until the end of the visit.
     Hold,
     /// Ends the connection, or over HTTP the answer, where it stands.

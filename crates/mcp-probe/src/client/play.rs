@@ -325,6 +325,11 @@ impl Play {
                 }
                 Act::Ask(ask) => self.ask(ask, outlet).await,
                 Act::Stderr(text) => outlet.complain(self, text).await,
+                Act::AwaitCancel(id) => {
+                    let cancelled = self.until(|state| state.cancels(&id));
+                    // Not every client is in a hurry.
+                    let _ = tokio::time::timeout(self.limits.answer, cancelled).await;
+                }
                 Act::Pause(time) => tokio::time::sleep(time).await,
                 Act::Hold => {
                     drop(busy);
@@ -409,6 +414,15 @@ impl Play {
 }
 
 impl State {
+    /// Whether a request was cancelled, or cannot be any more.
+    fn cancels(&self, id: &Value) -> bool {
+        let is_of_it = |message: &Incoming| {
+            message.method() == Some("notifications/cancelled")
+                && message.value.pointer("/params/requestId") == Some(id)
+        };
+        self.closed.is_some() || self.heard.iter().any(is_of_it)
+    }
+
     fn learn(&mut self, message: &Incoming, revision: Revision) {
         let params = &message.value["params"];
         match (message.kind, message.method()) {

@@ -22,7 +22,12 @@ pub(crate) struct Process {
     exit: watch::Receiver<Option<Exit>>,
     kill: Arc<Notify>,
     stderr: Arc<Mutex<Vec<u8>>>,
+    /// Closed once all of its standard error was read.
+    read: watch::Receiver<()>,
 }
+
+/// How long what it has written before its end is waited for.
+const STDERR_AFTER_EXIT: Duration = Duration::from_millis(500);
 
 /// How a client has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,13 +74,18 @@ impl Process {
         let mut child = command.spawn()?;
         let streams = child.stdin.take().zip(child.stdout.take());
         let stderr = Arc::new(Mutex::default());
+        let (reading, read) = watch::channel(());
         if let Some(pipe) = child.stderr.take() {
-            tokio::spawn(keep(pipe, Arc::clone(&stderr), stderr_bytes));
+            let kept = Arc::clone(&stderr);
+            tokio::spawn(async move {
+                keep(pipe, kept, stderr_bytes).await;
+                drop(reading);
+            });
         }
         let (exited, exit) = watch::channel(None);
         let kill = Arc::new(Notify::new());
         tokio::spawn(supervise(child, exited, Arc::clone(&kill)));
-        Ok((Process { exit, kill, stderr }, streams))
+        Ok((Process { exit, kill, stderr, read }, streams))
     }
 
     /// How it has ended, if it has.
@@ -90,11 +100,13 @@ impl Process {
         ended.ok().and_then(|exit| *exit).unwrap_or(Exit { code: None, signal: None })
     }
 
-    /// Kills it, and waits until it is gone.
+    /// Kills it, and waits until it is gone and what it has said was read.
     pub(crate) async fn end(&self, within: Duration) {
         self.kill.notify_one();
         // A process that cannot even be killed must not keep us.
         let _ = tokio::time::timeout(within, self.wait()).await;
+        let mut read = self.read.clone();
+        let _ = tokio::time::timeout(STDERR_AFTER_EXIT, read.changed()).await;
     }
 
     /// The last of what it wrote to standard error.

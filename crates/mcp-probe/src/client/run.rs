@@ -2,13 +2,14 @@
 
 use std::{
     borrow::Cow,
+    collections::BTreeMap,
     io,
     sync::{Arc, Mutex, PoisonError},
 };
 
 use mcp_core::{Era, Revision};
 use mcp_rules::Engine;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout_at};
 
 use super::{
     Acquaintance, ClientSettings, ClientUnderTest, Met,
@@ -72,7 +73,12 @@ impl ClientRun {
     /// If the client cannot be tested at all.
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, ClientRunError> {
         let deadline = Instant::now() + self.setup.settings.limits.time;
-        let introduction = acquaint::acquaint(&self.setup).await.map_err(|unmet| match unmet {
+        let met = timeout_at(deadline, acquaint::acquaint(&self.setup)).await;
+        let met = met.map_err(|_| ClientRunError::NoRevision {
+            reason: "the time was up before it was met at every revision".to_owned(),
+            stderr: String::new(),
+        })?;
+        let introduction = met.map_err(|unmet| match unmet {
             Unmet::Start(error) => ClientRunError::Start(error),
             Unmet::NoContact(visit) => ClientRunError::NoContact {
                 exit: visit.exit.map(super::process::Exit::text),
@@ -258,6 +264,10 @@ impl Course {
             recordings: recordings.clone(),
             restarts: 0,
             out_of_time: self.out_of_time,
+            unknown: crate::settings::unknown(
+                &self.setup.settings.only,
+                scenarios::all().chain([&scenarios::PLAIN]).map(|scenario| scenario.name),
+            ),
         }
     }
 }
@@ -313,5 +323,6 @@ fn probe(scenario: &'static Scenario) -> Probe {
         everywhere: scenario.everywhere,
         steps: Steps::Fixed(|_| Box::pin(async { Ok(()) })),
         preview: Vec::new(),
+        preview_at: BTreeMap::new(),
     }
 }

@@ -90,6 +90,8 @@ struct Inner {
     read: AtomicUsize,
     closed: AtomicBool,
     disregarded: AtomicBool,
+    /// Whether another probe may go on with it.
+    handed_on: AtomicBool,
     /// Whether a call was left behind that may only be slow.
     has_slow_call: AtomicBool,
 }
@@ -189,6 +191,7 @@ impl Conversation {
                 read: AtomicUsize::new(0),
                 closed: AtomicBool::new(false),
                 disregarded: AtomicBool::new(false),
+                handed_on: AtomicBool::new(false),
                 has_slow_call: AtomicBool::new(false),
             }),
         }
@@ -416,6 +419,36 @@ impl Conversation {
         self.inner.wire.http(request, self).await
     }
 
+    /// Says that the answer to a request is not wanted any more, in the way of the revision: since
+    /// 2026-07-28 the end of the connection says it over HTTP.
+    ///
+    /// # Errors
+    ///
+    /// If the server is gone.
+    pub(crate) async fn give_up(&self, id: i64, line: u64) -> Result<(), Trouble> {
+        if self.revision().era() == Era::Modern && self.inner.wire.as_http().is_some() {
+            self.hang_up(line).await;
+        } else {
+            let params = json!({ "requestId": id, "reason": "a test" });
+            self.notify("notifications/cancelled", params).await?;
+        }
+        Ok(())
+    }
+
+    /// Closes the HTTP connection on which the answer to the request of this line comes, and waits
+    /// until that is done. It may have ended by itself.
+    pub(crate) async fn hang_up(&self, line: u64) {
+        let Some(http) = self.inner.wire.as_http() else { return };
+        http.hang_up(line);
+        let is_over = |message: &Incoming| message.closes == Some(line);
+        let _ = self.wait_from(0, self.inner.limits.answer, "the end", is_over).await;
+    }
+
+    /// Whether the HTTP exchange whose request is on this line has ended.
+    pub(crate) fn is_over(&self, line: u64) -> bool {
+        self.since(0).iter().any(|message| message.closes == Some(line))
+    }
+
     /// Waits for a message from `mark` on.
     ///
     /// # Errors
@@ -477,6 +510,22 @@ impl Conversation {
         self.inner.has_slow_call.load(Ordering::Relaxed)
     }
 
+    /// Lets another probe go on with it, if this one leaves it as it should be.
+    pub(crate) fn hand_on(&self) {
+        self.inner.handed_on.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether another probe may go on with it: nothing is open, and nothing was held against the
+    /// server.
+    pub(crate) fn may_be_handed_on(&self) -> bool {
+        self.inner.handed_on.load(Ordering::Relaxed)
+            && !self.is_closed()
+            && !self.is_disregarded()
+            && !self.has_slow_call()
+            && self.ended().is_none()
+            && self.recording().is_settled()
+    }
+
     /// Holds nothing against the server that the rules find here: only the probe judges.
     pub fn disregard(&self) {
         self.inner.disregarded.store(true, Ordering::Relaxed);
@@ -490,6 +539,15 @@ impl Conversation {
     /// Notes that its end is on purpose.
     pub fn expect_end(&self) {
         self.inner.closed.store(true, Ordering::Relaxed);
+    }
+
+    /// Ends it without waiting for long, and not beyond that time. A server that is not done by then
+    /// is killed with the last handle.
+    pub(crate) async fn close_until(&self, until: Instant) {
+        if tokio::time::timeout_at(until, self.close_soon()).await.is_err() {
+            self.inner.inbox.end("it was left");
+            self.recording().finish();
+        }
     }
 
     /// Ends it without waiting for long.

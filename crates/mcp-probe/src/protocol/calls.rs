@@ -9,7 +9,7 @@ use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::probe;
-use crate::{Conversation, Needs, Opening, Probe, Reply, Stage, Stop, Trouble};
+use crate::{Conversation, Needs, Opening, Probe, Reply, Stage, Stop, Trouble, WireKind};
 
 pub(super) static PROBES: &[Probe] = &[
     calling("calls/progress", "progress is reported as it was asked for", progress),
@@ -99,14 +99,8 @@ impl Call {
         }
     }
 
-    /// Cancels it, unless only the end of its connection could do that.
     async fn cancel(&self, talk: &Conversation) -> Result<(), Stop> {
-        if !cancels(talk) {
-            return Ok(());
-        }
-        let params = json!({ "requestId": self.id, "reason": "a test" });
-        talk.notify("notifications/cancelled", params).await?;
-        Ok(())
+        Ok(talk.give_up(self.id, self.line).await?)
     }
 
     /// Waits for the end of the call, and cancels it if that takes too long: whether it may is not
@@ -124,25 +118,12 @@ impl Call {
     }
 }
 
-/// Whether there are messages that cancel: over HTTP, 2026-07-28 has none.
-fn cancels(talk: &Conversation) -> bool {
-    talk.revision().era() == Era::Legacy || talk.wire().as_http().is_none()
-}
-
-/// Ends a probe that has nothing to cancel with.
-fn must_cancel(talk: &Conversation) -> Result<(), Stop> {
-    if cancels(talk) {
-        return Ok(());
-    }
-    Err(Stop::Skip("only the end of an exchange cancels here".to_owned()))
-}
-
 /// A conversation for the next call: that of the last one, unless it was left with a call under way.
 /// Starting a server may take longer than everything that is said to it.
 async fn for_next(
     stage: &mut Stage,
     last: &mut Option<Conversation>,
-    opening: &Opening,
+    opening: Option<&Opening>,
 ) -> Result<Conversation, Stop> {
     if let Some(talk) = last
         && !talk.is_disregarded()
@@ -150,16 +131,19 @@ async fn for_next(
     {
         return Ok(talk.clone());
     }
-    let talk = stage.fresh_as(opening).await?;
+    let talk = match opening {
+        None => stage.clean().await?,
+        Some(opening) => stage.fresh_as(opening).await?,
+    };
     *last = Some(talk.clone());
     Ok(talk)
 }
 
 // The rules about progress judge what comes.
 steps!(progress, stage => {
-    let (opening, mut last) = (Opening::at(stage.revision()), None);
+    let mut last = None;
     for (number, tool) in callable(stage)?.into_iter().enumerate() {
-        let talk = for_next(stage, &mut last, &opening).await?;
+        let talk = for_next(stage, &mut last, None).await?;
         for token in [json!(format!("plumb-progress-{number}")), json!(7_000 + number), Value::Null] {
             let meta = if token.is_null() { Value::Null } else { json!({ "progressToken": token }) };
             let call = Call::start(stage, &talk, &tool, meta).await?;
@@ -176,9 +160,9 @@ steps!(progress, stage => {
 // The rules about logging judge what comes.
 steps!(logs, stage => {
     let has_levels = stage.offer().has("/logging") && stage.revision().era() == Era::Legacy;
-    let (opening, mut last) = (Opening::at(stage.revision()), None);
+    let mut last = None;
     for tool in callable(stage)? {
-        let talk = for_next(stage, &mut last, &opening).await?;
+        let talk = for_next(stage, &mut last, None).await?;
         for level in ["emergency", "debug"] {
             let meta = match stage.revision().era() {
                 Era::Legacy => Value::Null,
@@ -205,7 +189,7 @@ steps!(bare_client, stage => {
     let opening = Opening { capabilities: json!({}), ..Opening::at(stage.revision()) };
     let mut last = None;
     for tool in callable(stage)? {
-        let talk = for_next(stage, &mut last, &opening).await?;
+        let talk = for_next(stage, &mut last, Some(&opening)).await?;
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
         call.finish(stage, &talk).await?;
     }
@@ -214,7 +198,7 @@ steps!(bare_client, stage => {
 /// The tools that take a moment, but come to an end.
 async fn slow(stage: &mut Stage) -> Result<Vec<String>, Stop> {
     let mut slow = Vec::new();
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     for tool in callable(stage)? {
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
         if call.answer(&talk, SLOW).await?.is_none() && call.finish(stage, &talk).await?.is_some() {
@@ -229,7 +213,7 @@ async fn slow(stage: &mut Stage) -> Result<Vec<String>, Stop> {
 
 steps!(ping_while_busy, stage => {
     for tool in slow(stage).await? {
-        let talk = stage.fresh().await?;
+        let talk = stage.clean().await?;
         let mut blocked = 0;
         let mut line = 0;
         for _ in 0..ATTEMPTS {
@@ -262,11 +246,13 @@ steps!(ping_while_busy, stage => {
 
 // The rule `response-after-cancel` judges what comes. Once may be chance.
 steps!(cancel, stage => {
+    if stage.revision().era() == Era::Modern && stage.wire() == WireKind::Http {
+        return Err(Stop::Skip("only the end of an exchange cancels here".to_owned()));
+    }
     for tool in slow(stage).await? {
         let mut late = Vec::new();
         for _ in 0..ATTEMPTS {
-            let talk = stage.fresh().await?;
-            must_cancel(&talk)?;
+            let talk = stage.clean().await?;
             let call = Call::start(stage, &talk, &tool, Value::Null).await?;
             if call.answer(&talk, SLOW / 2).await?.is_some() {
                 break;
@@ -287,8 +273,7 @@ steps!(cancel, stage => {
 
 steps!(cancel_one, stage => {
     for tool in slow(stage).await? {
-        let talk = stage.fresh().await?;
-        must_cancel(&talk)?;
+        let talk = stage.clean().await?;
         let first = Call::start(stage, &talk, &tool, Value::Null).await?;
         let second = Call::start(stage, &talk, &tool, Value::Null).await?;
         if first.answer(&talk, SLOW / 2).await?.is_some() {
@@ -316,7 +301,7 @@ steps!(concurrent, stage => {
     let Some(tool) = tool else {
         return Err(Stop::Skip("no tool that may be called comes to an end".to_owned()));
     };
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let mut calls = Vec::new();
     for _ in 0..AT_ONCE {
         calls.push(Call::start(stage, &talk, &tool, Value::Null).await?);
@@ -334,7 +319,7 @@ steps!(concurrent, stage => {
 /// A tool that comes to an end.
 async fn quick(stage: &mut Stage) -> Result<Option<String>, Stop> {
     for tool in callable(stage)? {
-        let talk = stage.fresh().await?;
+        let talk = stage.clean().await?;
         let call = Call::start(stage, &talk, &tool, Value::Null).await?;
         if call.finish(stage, &talk).await?.is_some() {
             return Ok(Some(tool));

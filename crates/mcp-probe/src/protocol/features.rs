@@ -25,7 +25,7 @@ pub(super) static PROBES: &[Probe] = &[
 ];
 
 steps!(levels, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     for level in
         ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"]
     {
@@ -46,7 +46,7 @@ steps!(levels, stage => {
 });
 
 steps!(invalid_level, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let reply = talk.request("logging/setLevel", json!({ "level": "plumb-loud" })).await?;
     if reply.is_error() {
         if reply.error_code() != Some(-32601) {
@@ -136,7 +136,7 @@ steps!(unknown_argument, stage => {
 });
 
 steps!(subscription, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let resources = stage.offer().resources;
     let Some(uri) = resources.first().map(|resource| resource["uri"].clone()) else {
         return Err(Stop::Skip("no resource is listed".to_owned()));

@@ -22,7 +22,7 @@ fn asked(stage: &Stage) -> &'static str {
 }
 
 steps!(split, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let Some(stdio) = talk.wire().as_stdio() else { return Ok(()) };
     let (id, mark) = (talk.next_id(), talk.mark());
     let text = talk.request_message(&json!(id), asked(stage), Value::Null).to_string();
@@ -32,7 +32,7 @@ steps!(split, stage => {
 });
 
 steps!(joined, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let Some(stdio) = talk.wire().as_stdio() else { return Ok(()) };
     let (ids, mark) = ([talk.next_id(), talk.next_id()], talk.mark());
     let messages = ids

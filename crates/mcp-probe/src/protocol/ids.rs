@@ -65,7 +65,7 @@ steps!(
     /// Many readers make a double of it, and clients should not send it: what else such a server
     /// says about it is not held against it.
     beyond_safe, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     talk.disregard();
     let method = asked(stage);
     let (mark, within) = (talk.mark(), talk.limits().quiet * 4);

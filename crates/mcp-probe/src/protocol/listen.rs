@@ -5,7 +5,7 @@ use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::probe;
-use crate::{Conversation, Offer, Probe, Stop, Trouble};
+use crate::{Offer, Probe, Stop, Trouble};
 
 pub(super) static PROBES: &[Probe] =
     &[probe("subscriptions/listen", "changes can be listened for", listen)
@@ -84,13 +84,5 @@ steps!(listen, stage => {
         let help = "answer `subscriptions/listen` when the subscription is over";
         stage.fail(&behaviour::SUBSCRIPTION_ENDED_AT_ONCE, &talk, end.line, message, help);
     }
-    end(&talk, id).await?;
+    talk.give_up(id, line).await?;
 });
-
-/// Ends a subscription; over HTTP the end of the connection does.
-async fn end(talk: &Conversation, id: i64) -> Result<(), Stop> {
-    if talk.wire().as_http().is_none() {
-        talk.notify("notifications/cancelled", json!({ "requestId": id })).await?;
-    }
-    Ok(())
-}

@@ -57,7 +57,7 @@ steps!(undeclared, stage => {
         return Err(Stop::Skip("everything is declared".to_owned()));
     }
     for method in missing {
-        let talk = stage.fresh().await?;
+        let talk = stage.clean().await?;
         let reply = talk.request(method, Value::Null).await?;
         let is_empty = reply.result().is_some_and(|result| {
             let lists = result.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_array());

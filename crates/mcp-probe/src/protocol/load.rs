@@ -26,7 +26,7 @@ const AT_ONCE: usize = 24;
 const LARGE: usize = 1 << 20;
 
 steps!(concurrent, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let ping = match stage.revision().era() {
         Era::Legacy => "ping",
         Era::Modern => "server/discover",

@@ -25,11 +25,11 @@ mod lists;
 mod load;
 mod requests;
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap};
 
 use mcp_core::Revisions;
 
-pub(crate) use self::listen::changes;
+pub(crate) use self::{http::SESSIONS, listen::changes};
 use crate::{Needs, Phase, Probe, Stage, Steps, StepsFuture, Stop, WireKind};
 
 /// The probes, in order.
@@ -86,6 +86,7 @@ const fn probe(
         everywhere: false,
         steps: Steps::Fixed(steps),
         preview: Vec::new(),
+        preview_at: BTreeMap::new(),
     }
 }
 

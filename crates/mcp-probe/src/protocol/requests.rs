@@ -106,7 +106,7 @@ steps!(numbered, stage => {
 });
 
 steps!(array_params, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let id = talk.next_id();
     let text = json!({ "jsonrpc": "2.0", "id": id, "method": "tools/list", "params": [1, 2] });
     let within = talk.limits().quiet;
@@ -211,7 +211,7 @@ steps!(no_version, stage => {
 
 /// Sends a request with a spoilt envelope: an error or silence is fine.
 async fn envelope(stage: &mut Stage, spoil: impl FnOnce(&mut Value)) -> Result<(), Stop> {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let id = talk.next_id();
     let method = match stage.revision().era() {
         Era::Legacy => "ping",
@@ -245,7 +245,7 @@ steps!(stray_response, stage => {
 });
 steps!(scalar, stage => { harmless(stage, b"42").await?; });
 steps!(not_json, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let mark = talk.mark();
     let line = talk.send("this is not JSON").await?;
     talk.check_alive().await?;
@@ -281,7 +281,7 @@ steps!(deep, stage => {
 steps!(
     /// No revision says how an answer to it looks.
     empty_batch, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     talk.disregard();
     talk.send("[]").await?;
     talk.check_alive().await?;
@@ -289,7 +289,7 @@ steps!(
 
 /// Sends what needs no answer, in a conversation that must go on afterwards.
 async fn harmless(stage: &mut Stage, text: &[u8]) -> Result<(), Stop> {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let mark = talk.mark();
     talk.send_bytes(text).await?;
     // Whether anything comes is up to the server; what comes is judged.
@@ -298,7 +298,7 @@ async fn harmless(stage: &mut Stage, text: &[u8]) -> Result<(), Stop> {
 }
 
 steps!(batch, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let text = json!([
         { "jsonrpc": "2.0", "id": "batch-1", "method": "ping" },
         { "jsonrpc": "2.0", "id": "batch-2", "method": "ping" },
@@ -346,7 +346,7 @@ steps!(no_batch, stage => {
 });
 
 steps!(cancel_unknown, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let mark = talk.mark();
     let params = json!({ "requestId": "plumb-never-asked", "reason": "a test" });
     talk.notify("notifications/cancelled", params).await?;
@@ -364,7 +364,7 @@ steps!(cancel_unknown, stage => {
 });
 
 steps!(cancel_late, stage => {
-    let talk = stage.fresh().await?;
+    let talk = stage.clean().await?;
     let method = match stage.revision().era() {
         Era::Legacy => "ping",
         Era::Modern => "server/discover",

@@ -5,7 +5,10 @@ use serde_json::{Map, Value, json};
 
 use super::step::{Step, are_valid};
 use crate::{
-    Offer, Random, Seed, Settings, discover::LISTS, protocol::changes, values::Values,
+    Offer, Random, Seed, Settings,
+    discover::LISTS,
+    protocol::{SESSIONS, changes},
+    values::Values,
     wire::WireKind,
 };
 
@@ -16,7 +19,7 @@ const DRAWS: usize = 16;
 
 /// Everything that a walk may choose from.
 pub(super) struct Menu {
-    lists: Vec<usize>,
+    lists: Vec<List>,
     tools: Vec<Tool>,
     resources: Vec<String>,
     prompts: Vec<Prompt>,
@@ -25,15 +28,26 @@ pub(super) struct Menu {
     /// What can be listened for.
     changes: Option<Value>,
     logs: bool,
-    cancels: bool,
+    /// Whether a GET may give a stream.
+    streams: bool,
     /// Tools that run as tasks.
     tasks: Vec<Tool>,
     /// What can be asked about tasks.
     about_tasks: Vec<&'static str>,
 }
 
+struct List {
+    /// Its index in [`LISTS`].
+    index: usize,
+    has_pages: bool,
+    /// Whether its changes are told.
+    is_announced: bool,
+}
+
 struct Tool {
     name: String,
+    /// Whether a call may change something.
+    writes: bool,
     /// Given by the user.
     samples: Vec<Value>,
     values: Option<Values>,
@@ -60,6 +74,8 @@ enum Kind {
     Unsubscribe,
     Listen,
     Unlisten,
+    OpenStream,
+    CloseStream,
     Level,
     Task,
     OfTask,
@@ -74,14 +90,18 @@ impl Menu {
     ) -> Menu {
         let is_legacy = revision.era() == Era::Legacy;
         let text = |value: &Value| value.as_str().map(str::to_owned);
-        let lists = LISTS.iter().enumerate();
-        let lists = lists.filter(|(_, (method, ..))| offer.pages.contains_key(method));
+        let lists = LISTS.iter().enumerate().filter_map(|(index, (method, capability, _))| {
+            let has_pages = *offer.pages.get(method)? > 1;
+            let is_announced = offer.has(&format!("{capability}/listChanged"));
+            Some(List { index, has_pages, is_announced })
+        });
         let permitted = offer.tools.iter().filter(|tool| settings.safety.permits(tool).is_ok());
         let tool = |tool: &Value| {
             let name = text(&tool["name"])?;
             let samples = settings.arguments.get(&name).cloned().unwrap_or_default();
             let values = Values::of(&tool["inputSchema"], revision);
-            Some(Tool { name, samples, values })
+            let writes = tool.pointer("/annotations/readOnlyHint") != Some(&Value::Bool(true));
+            Some(Tool { name, writes, samples, values })
         };
         let support = |tool: &Value| tool["execution"]["taskSupport"].clone();
         let plain = permitted.clone().filter(|tool| support(tool) != "required");
@@ -116,7 +136,7 @@ impl Menu {
             }
         }
         Menu {
-            lists: lists.map(|(index, _)| index).collect(),
+            lists: lists.collect(),
             tools: plain.filter_map(tool).collect(),
             tasks: tasks.filter_map(tool).collect(),
             about_tasks: about_tasks.iter().filter(|it| it.1).map(|it| it.0).collect(),
@@ -125,16 +145,30 @@ impl Menu {
             completions,
             subscribes: is_legacy && offer.has("/resources/subscribe"),
             logs: is_legacy && offer.has("/logging"),
-            // Over HTTP, only the end of an exchange ends a subscription, or cancels, from
-            // 2026-07-28 on.
-            changes: (!is_legacy && wire != WireKind::Http).then(|| changes(offer)).flatten(),
-            cancels: is_legacy || wire != WireKind::Http,
+            changes: (!is_legacy).then(|| changes(offer)).flatten(),
+            streams: wire == WireKind::Http && SESSIONS.contains(revision),
         }
     }
 
     /// A walk of so many steps.
     pub(super) fn walk(&self, random: &mut Random, steps: usize) -> Vec<Step> {
         let mut walk = Vec::with_capacity(steps);
+        // Many clients listen from the start.
+        if self.streams && random.one_in(2) {
+            walk.push(Step::OpenStream);
+        }
+        if let Some(changes) = &self.changes
+            && self.writes()
+            && random.one_in(2)
+        {
+            walk.push(Step::Listen(changes.clone()));
+        }
+        // What changes later is seen only by who has looked before.
+        if self.writes()
+            && let Some(list) = self.announced(random)
+        {
+            walk.push(list);
+        }
         while walk.len() < steps {
             let drawn = (0..DRAWS).any(|_| {
                 let Some(step) = self.draw(random, &walk) else { return false };
@@ -200,7 +234,7 @@ impl Menu {
             // Twice, as most of what servers do are calls.
             (Kind::Call, has_tools),
             (Kind::Call, has_tools),
-            (Kind::Cancel, has_tools && self.cancels),
+            (Kind::Cancel, has_tools),
             (Kind::Read, !self.resources.is_empty()),
             (Kind::Prompt, !self.prompts.is_empty()),
             (Kind::Complete, !self.completions.is_empty()),
@@ -208,6 +242,8 @@ impl Menu {
             (Kind::Unsubscribe, subscribes),
             (Kind::Listen, self.changes.is_some()),
             (Kind::Unlisten, self.changes.is_some()),
+            (Kind::OpenStream, self.streams),
+            (Kind::CloseStream, self.streams),
             (Kind::Level, self.logs),
             (Kind::Task, !self.tasks.is_empty()),
             (Kind::OfTask, !self.tasks.is_empty()),
@@ -224,12 +260,32 @@ impl Menu {
         } else {
             *random.choose(&self.kinds())?
         };
+        // Who has changed something looks at it.
+        let has_written = match walk.last() {
+            Some(Step::Call { tool, cancel: false, .. }) => {
+                self.tools.iter().any(|known| known.writes && known.name == *tool)
+            }
+            _ => false,
+        };
+        if has_written
+            && random.one_in(2)
+            && let Some(list) = self.announced(random)
+        {
+            return Some(list);
+        }
         Some(match kind {
             Kind::Greet => Step::Greet,
-            Kind::List => Step::List(*random.choose(&self.lists)?),
-            Kind::NextPage => Step::NextPage(*random.choose(&self.lists)?),
+            Kind::List => {
+                let list = random.choose(&self.lists)?;
+                if list.has_pages && random.one_in(2) {
+                    Step::ListAll(list.index)
+                } else {
+                    Step::List(list.index)
+                }
+            }
+            Kind::NextPage => Step::NextPage(random.choose(&self.lists)?.index),
             Kind::Call | Kind::Cancel => {
-                let tool = random.choose(&self.tools)?;
+                let tool = self.tool(random)?;
                 let (name, arguments) = (tool.name.clone(), tool.arguments(random)?);
                 let (progress, cancel) = (random.one_in(3), matches!(kind, Kind::Cancel));
                 Step::Call { tool: name, arguments, progress, cancel }
@@ -254,6 +310,8 @@ impl Menu {
             }
             Kind::Listen => Step::Listen(self.changes.clone()?),
             Kind::Unlisten => Step::Unlisten,
+            Kind::OpenStream => Step::OpenStream,
+            Kind::CloseStream => Step::CloseStream,
             Kind::Level => Step::Level(random.choose(&LEVELS)?),
             Kind::Task => {
                 let tool = random.choose(&self.tasks)?;
@@ -261,6 +319,29 @@ impl Menu {
             }
             Kind::OfTask => Step::OfTask(random.choose(&self.about_tasks)?),
         })
+    }
+}
+
+impl Menu {
+    /// Whether something that is listed may change.
+    fn writes(&self) -> bool {
+        self.tools.iter().any(|tool| tool.writes) && self.lists.iter().any(|list| list.is_announced)
+    }
+
+    /// All of a list whose changes are told.
+    fn announced(&self, random: &mut Random) -> Option<Step> {
+        let announced: Vec<&List> = self.lists.iter().filter(|list| list.is_announced).collect();
+        let list = random.choose(&announced)?;
+        Some(if list.has_pages { Step::ListAll(list.index) } else { Step::List(list.index) })
+    }
+
+    /// A tool to call: more often one that writes, as that is what changes anything.
+    fn tool(&self, random: &mut Random) -> Option<&Tool> {
+        let writing: Vec<&Tool> = self.tools.iter().filter(|tool| tool.writes).collect();
+        if !writing.is_empty() && random.one_in(3) {
+            return random.choose(&writing).copied();
+        }
+        random.choose(&self.tools)
     }
 }
 

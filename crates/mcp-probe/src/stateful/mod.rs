@@ -1,8 +1,8 @@
 //! The phase `stateful`: walks through everything that is offered.
 //!
 //! A walk is a conversation that is valid at each step: lists and their pages, calls, prompts,
-//! resources, completions, subscriptions, levels, tasks, pings, cancellations, in an order that follows from
-//! the seed. The rules watch, and the server must answer and stay alive. A walk that fails is shrunk
+//! resources, completions, subscriptions, streams, levels, tasks, pings, cancellations, in an order
+//! that follows from the seed. The rules watch, and the server must answer and stay alive. A walk that fails is shrunk
 //! to the shortest conversation in which the same rule is broken, and that is what is reported.
 
 mod menu;
@@ -18,8 +18,9 @@ use std::{
 };
 
 use futures_util::future::BoxFuture;
-use mcp_core::{Revision, Revisions};
+use mcp_core::{Era, Revision, Revisions};
 use mcp_rules::behaviour;
+use tokio::time::{Instant, timeout_at};
 
 use self::{
     menu::Menu,
@@ -28,8 +29,7 @@ use self::{
     step::Step,
 };
 use crate::{
-    Failure, Found, Limits, Needs, Phase, Probe, Reporter, Settings, Stage, Steps, Stop,
-    wire::WireKind,
+    Failure, Found, Limits, Needs, Phase, Probe, Settings, Stage, Steps, Stop, wire::WireKind,
 };
 
 /// How many walks there are.
@@ -41,6 +41,8 @@ const RULES: usize = 3;
 /// How often a walk is repeated to make it shorter, and for how long.
 const ATTEMPTS: usize = 60;
 const SHRINKING: Duration = Duration::from_secs(20);
+/// How much time is kept for what comes after.
+const LEAST: Duration = Duration::from_secs(2);
 /// How long an answer may take while a walk is made shorter. Whether the result fails is found out
 /// at leisure.
 const HURRIED: Duration = Duration::from_millis(500);
@@ -50,21 +52,18 @@ const UNCERTAIN: &str = "response-after-cancel";
 const EVERYWHERE: &[WireKind] = &[WireKind::Stdio, WireKind::Http, WireKind::WebSocket];
 
 /// The probes for what a server offers.
-pub(crate) fn probes(
-    found: &Found,
-    settings: &Settings,
-    _reporter: &mut dyn Reporter,
-) -> Vec<Probe> {
+pub(crate) fn probes(found: &Found, settings: &Settings, wire: WireKind) -> Vec<Probe> {
     let memory = Arc::new(Memory::default());
-    let newest = found.offers.last_key_value();
     let walks = (1..=WALKS).map(|number| {
         let memory = Arc::clone(&memory);
         let name = format!("walk/{number}");
-        let preview = newest.map_or_else(Vec::new, |(revision, offer)| {
-            let menu = Menu::new(offer, *revision, WireKind::Stdio, settings);
+        let preview_at = found.offers.iter().map(|(revision, offer)| {
+            let menu = Menu::new(offer, *revision, wire, settings);
+            let hangs_up = wire == WireKind::Http && revision.era() == Era::Modern;
             let steps = menu.walk(&mut settings.seed.stream(&name), STEPS);
-            steps.iter().map(Step::preview).collect()
+            (*revision, steps.iter().map(|step| step.preview(hangs_up)).collect())
         });
+        let preview_at = preview_at.collect();
         Probe {
             name: name.into(),
             phase: Phase::Stateful,
@@ -77,7 +76,8 @@ pub(crate) fn probes(
                 let memory = Arc::clone(&memory);
                 Box::pin(async move { walk(stage, &memory).await })
             })),
-            preview,
+            preview: Vec::new(),
+            preview_at,
         }
     });
     walks.collect()
@@ -99,7 +99,8 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
     let steps = menu.walk(&mut stage.random(), STEPS);
     let slow = &memory.slow;
     let patient = stage.settings().limits;
-    let failures = attempt(stage, &steps, patient, slow).await?;
+    let end = stage.until().checked_sub(LEAST).unwrap_or_else(Instant::now);
+    let failures = attempt(stage, &steps, patient, slow, end).await?;
     let mut rules: Vec<&'static str> = Vec::new();
     for rule in failures.iter().map(|failure| failure.finding.rule.name) {
         // A server that is gone or hangs shows that in several ways.
@@ -128,14 +129,15 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
             stage.adopt(of_rule(failures.clone()));
             continue;
         }
-        let budget = Budget::new(ATTEMPTS, SHRINKING);
-        let mut trial = Again { stage, limits: hurried, slow, rule };
+        let shrinking = end.min(Instant::now() + SHRINKING);
+        let budget = Budget::new(ATTEMPTS, shrinking);
+        let mut trial = Again { stage, limits: hurried, slow, rule, until: shrinking };
         let shortest = shrink(steps.clone(), &menu, budget, &mut trial).await;
         // What shows without a step was found when the server was asked what it offers.
         if shortest.is_empty() {
             continue;
         }
-        let again = attempt(stage, &shortest, patient, slow).await.unwrap_or_default();
+        let again = attempt(stage, &shortest, patient, slow, end).await.unwrap_or_default();
         let shown = if breaks(&again, rule) { again } else { failures.clone() };
         stage.adopt(of_rule(shown));
     }
@@ -148,12 +150,13 @@ struct Again<'s> {
     limits: Limits,
     slow: &'s Slow,
     rule: &'static str,
+    until: Instant,
 }
 
 impl Trial for Again<'_> {
     fn fails<'a>(&'a mut self, steps: &'a [Step]) -> BoxFuture<'a, bool> {
         Box::pin(async move {
-            let failures = attempt(self.stage, steps, self.limits, self.slow).await;
+            let failures = attempt(self.stage, steps, self.limits, self.slow, self.until).await;
             failures.is_ok_and(|failures| breaks(&failures, self.rule))
         })
     }
@@ -180,20 +183,23 @@ async fn attempt(
     steps: &[Step],
     limits: Limits,
     slow: &Slow,
+    until: Instant,
 ) -> Result<Vec<Failure>, Stop> {
     let mut aside = stage.aside(limits);
-    match perform(&mut aside, steps, slow).await {
-        Ok(()) => {}
-        Err(Stop::Trouble(trouble)) => {
+    match timeout_at(until, perform(&mut aside, steps, slow)).await {
+        Ok(Ok(())) => {}
+        // What was found so far counts.
+        Err(_) => aside.note_cut(),
+        Ok(Err(Stop::Trouble(trouble))) => {
             if let Some(conversation) = aside.current() {
                 aside.fail_for(&conversation, &trouble);
                 // It need not be asked again whether it is alive.
                 conversation.expect_end();
             }
         }
-        Err(skip) => return Err(skip),
+        Ok(Err(skip)) => return Err(skip),
     }
-    aside.settle().await;
+    aside.settle(until).await;
     let (_, mut failures) = aside.into_parts();
     failures.retain(|failure| failure.finding.rule.name != UNCERTAIN);
     Ok(failures)

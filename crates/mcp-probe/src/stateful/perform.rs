@@ -11,16 +11,18 @@ use serde_json::{Value, json};
 
 use super::{step::Step, task::Task};
 use crate::{
-    Conversation, Incoming, Offer, Reply, Stage, Stop, Trouble, discover::LISTS, wire::WireKind,
+    Conversation, Incoming, Offer, Reply, Stage, Stop, Trouble,
+    discover::{LISTS, read_pages},
+    wire::WireKind,
 };
 
 /// Tools, prompts and resources that did not answer in time while the server was alive: they may
 /// take as long as they like.
 pub(super) type Slow = Arc<Mutex<BTreeSet<String>>>;
 
-/// The first page of a list, and how many messages had come when it was asked for.
+/// A list, or its first page, and how many messages had come when it was asked for.
 struct Listed {
-    page: Value,
+    entries: Value,
     mark: usize,
 }
 
@@ -30,11 +32,12 @@ pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> R
     let talk = stage.fresh().await?;
     let mut course = Course {
         offer: stage.offer(),
-        hears: stage.wire() != WireKind::Http && stage.revision().era() == Era::Legacy,
+        wire: stage.wire(),
         talk,
         cursors: BTreeMap::new(),
         listed: BTreeMap::new(),
         listening: Vec::new(),
+        stream: None,
         task: None,
     };
     for (number, step) in steps.iter().enumerate() {
@@ -62,15 +65,32 @@ pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> R
     Ok(())
 }
 
+/// Something on which the server speaks of its own accord.
+struct Heard {
+    /// The line of its request.
+    line: u64,
+    /// How many messages had come when it was there.
+    mark: usize,
+}
+
+/// What is listened for.
+struct Subscription {
+    id: i64,
+    heard: Heard,
+    /// The kinds of changes that were acknowledged.
+    kinds: Value,
+}
+
 struct Course {
     offer: Offer,
+    wire: WireKind,
     talk: Conversation,
-    /// Whether changes of lists are heard of.
-    hears: bool,
     cursors: BTreeMap<usize, Value>,
-    listed: BTreeMap<usize, Listed>,
-    /// The ids of what is listened for.
-    listening: Vec<i64>,
+    /// By the list, and whether it is all of it.
+    listed: BTreeMap<(usize, bool), Listed>,
+    listening: Vec<Subscription>,
+    /// The stream of a GET.
+    stream: Option<Heard>,
     /// The last task.
     task: Option<Task>,
 }
@@ -80,6 +100,7 @@ impl Course {
         match step {
             Step::Greet => self.talk.check_alive().await,
             Step::List(list) => self.list(stage, *list).await,
+            Step::ListAll(list) => self.list_all(stage, *list).await,
             Step::NextPage(list) => {
                 let Some(cursor) = self.cursors.get(list) else { return Ok(()) };
                 let params = json!({ "cursor": cursor });
@@ -105,6 +126,13 @@ impl Course {
             Step::OfTask(method) => self.ask_about_task(method).await,
             Step::Listen(_) => self.listen(step).await,
             Step::Unlisten => self.unlisten().await,
+            Step::OpenStream => self.open_stream().await,
+            Step::CloseStream => {
+                if let Some(stream) = self.stream.take() {
+                    self.talk.hang_up(stream.line).await;
+                }
+                Ok(())
+            }
             _ => self.talk.request(step.method(), step.params()).await.map(|_| ()),
         }
     }
@@ -112,11 +140,10 @@ impl Course {
     /// A call that is cancelled at once. Whether it is answered all the same is left open: the two
     /// may cross. Everything else must go on.
     async fn cancel(&self, params: Value) -> Result<(), Trouble> {
-        let id = json!(self.talk.next_id());
-        let message = self.talk.request_message(&id, "tools/call", params);
-        self.talk.send(&message.to_string()).await?;
-        let params = json!({ "requestId": id, "reason": "a walk" });
-        self.talk.notify("notifications/cancelled", params).await?;
+        let id = self.talk.next_id();
+        let message = self.talk.request_message(&json!(id), "tools/call", params);
+        let line = self.talk.send(&message.to_string()).await?;
+        self.talk.give_up(id, line).await?;
         self.talk.check_alive().await
     }
 
@@ -125,21 +152,49 @@ impl Course {
     async fn listen(&mut self, step: &Step) -> Result<(), Trouble> {
         let (id, mark) = (self.talk.next_id(), self.talk.mark());
         let message = self.talk.request_message(&json!(id), step.method(), step.params());
-        self.talk.send(&message.to_string()).await?;
+        let line = self.talk.send(&message.to_string()).await?;
         let answer = id.to_string();
         let is_about_it = |message: &Incoming| {
             let about =
                 message.value.pointer("/params/_meta/io.modelcontextprotocol~1subscriptionId");
             message.answers(&answer)
+                || message.closes == Some(line)
                 || message.method() == Some("notifications/subscriptions/acknowledged")
                     && about.is_none_or(|about| *about == id)
         };
         let within = self.talk.limits().answer;
         let first = self.talk.wait_from(mark, within, step.method(), is_about_it).await?;
         if first.method().is_some() {
-            self.listening.push(id);
+            let kinds = first.value.pointer("/params/notifications").cloned();
+            let heard = Heard { line, mark: self.talk.mark() };
+            self.listening.push(Subscription { id, heard, kinds: kinds.unwrap_or_default() });
         }
         Ok(())
+    }
+
+    /// Servers need not have such a stream.
+    async fn open_stream(&mut self) -> Result<(), Trouble> {
+        let Some(http) = self.talk.wire().as_http() else { return Ok(()) };
+        let reply = self.talk.http(http.get()).await?;
+        if reply.is_stream() {
+            self.stream = Some(Heard { line: reply.asked, mark: self.talk.mark() });
+        }
+        Ok(())
+    }
+
+    /// From which message on changes of the lists of a capability are heard of.
+    fn hears_from(&self, capability: &str) -> Option<usize> {
+        let lasts = |heard: &&Heard| !self.talk.is_over(heard.line);
+        match (self.talk.revision().era(), self.wire) {
+            (Era::Legacy, WireKind::Http) => self.stream.iter().find(lasts).map(|heard| heard.mark),
+            (Era::Legacy, _) => Some(0),
+            (Era::Modern, _) => {
+                let kind = format!("{}ListChanged", &capability[1..]);
+                let told = self.listening.iter().filter(|it| it.kinds[&kind] == true);
+                let told = told.map(|it| &it.heard).filter(lasts);
+                told.map(|heard| heard.mark).min()
+            }
+        }
     }
 
     async fn ask_about_task(&mut self, method: &'static str) -> Result<(), Trouble> {
@@ -159,36 +214,56 @@ impl Course {
     }
 
     async fn unlisten(&mut self) -> Result<(), Trouble> {
-        let Some(id) = self.listening.pop() else { return Ok(()) };
-        self.talk.notify("notifications/cancelled", json!({ "requestId": id })).await?;
+        let Some(subscription) = self.listening.pop() else { return Ok(()) };
+        self.talk.give_up(subscription.id, subscription.heard.line).await?;
         self.talk.check_alive().await
     }
 
     async fn list(&mut self, stage: &mut Stage, list: usize) -> Result<(), Trouble> {
-        let (method, capability, member) = LISTS[list];
+        let (method, _, member) = LISTS[list];
         let mark = self.talk.mark();
         let reply = self.talk.request(method, Value::Null).await?;
         self.remember_cursor(list, &reply);
-        let Some(page) = reply.result().map(|result| result[member].clone()) else {
+        let Some(entries) = reply.result().map(|result| result[member].clone()) else {
             return Ok(());
         };
-        let before = self.listed.insert(list, Listed { page: page.clone(), mark });
-        let Some(before) = before.filter(|before| before.page != page) else { return Ok(()) };
-        // Only who promises to tell of changes must tell.
-        if !self.hears || !self.offer.has(&format!("{capability}/listChanged")) {
-            return Ok(());
+        self.compare(stage, (list, false), Listed { entries, mark }, reply.line()).await;
+        Ok(())
+    }
+
+    async fn list_all(&mut self, stage: &mut Stage, list: usize) -> Result<(), Trouble> {
+        let (method, _, member) = LISTS[list];
+        let mark = self.talk.mark();
+        let listing = read_pages(&self.talk, method, member).await?;
+        if listing.refused.is_none() && !listing.is_endless {
+            let listed = Listed { entries: listing.entries.into(), mark };
+            self.compare(stage, (list, true), listed, listing.line).await;
+        }
+        Ok(())
+    }
+
+    /// Compares a list with what it was before. A change must have been told.
+    async fn compare(&mut self, stage: &mut Stage, of: (usize, bool), now: Listed, line: u64) {
+        let (method, capability, _) = LISTS[of.0];
+        let entries = now.entries.clone();
+        let before = self.listed.insert(of, now);
+        let Some(before) = before.filter(|before| before.entries != entries) else { return };
+        // Only who promises to tell of changes must tell, and only who listens hears it.
+        let hears = self.hears_from(capability).is_some_and(|from| from <= before.mark);
+        if !hears || !self.offer.has(&format!("{capability}/listChanged")) {
+            return;
         }
         let changed = format!("notifications{capability}/list_changed");
-        let quiet = self.talk.limits().quiet;
-        let told = self.talk.wait_from(before.mark, quiet, method, |message| {
+        // It may come on another connection than the list.
+        let within = self.talk.limits().quiet * 4;
+        let told = self.talk.wait_from(before.mark, within, method, |message| {
             message.method() == Some(changed.as_str())
         });
         if matches!(told.await, Err(Trouble::Unanswered { .. })) {
             let message = format!("`{method}` has changed without `{changed}`");
             let help = "send `list_changed` when a list changes";
-            stage.fail(&behaviour::LIST_UNSTABLE, &self.talk, reply.line(), message, help);
+            stage.fail(&behaviour::LIST_UNSTABLE, &self.talk, line, message, help);
         }
-        Ok(())
     }
 
     fn remember_cursor(&mut self, list: usize, reply: &Reply) {

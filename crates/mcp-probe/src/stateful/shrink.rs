@@ -1,7 +1,5 @@
 //! Finds the shortest walk that still fails.
 
-use std::time::Duration;
-
 use futures_util::future::BoxFuture;
 use tokio::time::Instant;
 
@@ -24,8 +22,8 @@ pub(super) struct Budget {
 }
 
 impl Budget {
-    pub(super) fn new(attempts: usize, time: Duration) -> Budget {
-        Budget { attempts, until: Instant::now() + time }
+    pub(super) fn new(attempts: usize, until: Instant) -> Budget {
+        Budget { attempts, until }
     }
 
     fn spend(&mut self) -> bool {
@@ -115,6 +113,8 @@ async fn without_pieces(
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use mcp_core::Revision;
     use serde_json::json;
 
@@ -132,6 +132,10 @@ mod tests {
             ..Offer::default()
         };
         Menu::new(&offer, Revision::V2025_11_25, WireKind::Stdio, &Settings::default())
+    }
+
+    fn budget(attempts: usize) -> Budget {
+        Budget::new(attempts, Instant::now() + Duration::from_secs(60))
     }
 
     fn random(seed: u64) -> Random {
@@ -154,7 +158,7 @@ mod tests {
 
     /// Shrinks the first walk that fails.
     async fn shortest(fails: fn(&[Step]) -> bool) -> Vec<Step> {
-        let (menu, budget) = (menu(), Budget::new(500, Duration::from_secs(60)));
+        let (menu, budget) = (menu(), budget(500));
         let walks = (0..100).map(|seed| menu.walk(&mut random(seed), 40));
         let steps = walks.into_iter().find(|steps| fails(steps)).unwrap();
         shrink(steps, &menu, budget, &mut Told { fails, asked: 0 }).await
@@ -215,7 +219,7 @@ mod tests {
     async fn a_budget_ends_it() {
         let menu = menu();
         let steps = menu.walk(&mut random(1), 40);
-        let budget = Budget::new(5, Duration::from_secs(60));
+        let budget = budget(5);
         let mut told = Told { fails: |steps| steps.len() > 30, asked: 0 };
         let found = shrink(steps, &menu, budget, &mut told).await;
         assert!(found.len() > 30 && told.asked == 5, "{}", told.asked);

@@ -16,6 +16,8 @@ pub(super) enum Step {
     Greet,
     /// The first page of a list, by its index in [`LISTS`].
     List(usize),
+    /// All pages of a list.
+    ListAll(usize),
     /// The next page of a list; only after a page of it.
     NextPage(usize),
     /// A call of a tool.
@@ -34,6 +36,11 @@ pub(super) enum Step {
     Listen(Value),
     /// No more interest in what was listened for last; only while something is.
     Unlisten,
+    /// The stream of a GET, on which the server says what nobody asked for (2025-03-26 to 2025-11-25
+    /// over HTTP); only one at a time.
+    OpenStream,
+    /// The end of that stream; only while there is one.
+    CloseStream,
     /// From which level on to log.
     Level(&'static str),
     /// A call of a tool as a task (2025-11-25).
@@ -58,9 +65,14 @@ impl Step {
     /// The params of its request.
     pub(super) fn params(&self) -> Value {
         match self {
-            Step::Greet | Step::List(_) | Step::NextPage(_) | Step::Unlisten | Step::OfTask(_) => {
-                Value::Null
-            }
+            Step::Greet
+            | Step::List(_)
+            | Step::ListAll(_)
+            | Step::NextPage(_)
+            | Step::Unlisten
+            | Step::OpenStream
+            | Step::CloseStream
+            | Step::OfTask(_) => Value::Null,
             Step::Task { tool, arguments } => {
                 json!({ "name": tool, "arguments": arguments, "task": { "ttl": TASK_TTL } })
             }
@@ -77,11 +89,11 @@ impl Step {
         }
     }
 
-    /// Its method, in the handshake era.
+    /// Its method, in the handshake era; that of HTTP for streams.
     pub(super) fn method(&self) -> &'static str {
         match self {
             Step::Greet => "ping",
-            Step::List(list) | Step::NextPage(list) => LISTS[*list].0,
+            Step::List(list) | Step::ListAll(list) | Step::NextPage(list) => LISTS[*list].0,
             Step::Call { .. } | Step::Task { .. } => "tools/call",
             Step::OfTask(method) => method,
             Step::Read(_) => "resources/read",
@@ -91,13 +103,21 @@ impl Step {
             Step::Unsubscribe(_) => "resources/unsubscribe",
             Step::Listen(_) => "subscriptions/listen",
             Step::Unlisten => "notifications/cancelled",
+            Step::OpenStream | Step::CloseStream => "GET",
             Step::Level(_) => "logging/setLevel",
         }
     }
 
-    /// What it would send, for people.
-    pub(super) fn preview(&self) -> String {
+    /// What it would do, for people. Whether `hangs_up`: what cancels is the end of a connection.
+    pub(super) fn preview(&self, hangs_up: bool) -> String {
         match self {
+            Step::OpenStream => "GET".to_owned(),
+            Step::CloseStream => "the end of that GET".to_owned(),
+            Step::Unlisten if hangs_up => "the end of a subscriptions/listen".to_owned(),
+            Step::Call { cancel: true, .. } if hangs_up => {
+                format!("{} {}, hung up", self.method(), self.params())
+            }
+            Step::ListAll(_) => format!("{} (all pages)", self.method()),
             Step::NextPage(_) => format!("{} (the next page)", self.method()),
             Step::Unlisten => format!("{} (a subscription)", self.method()),
             Step::Call { cancel: true, .. } => {
@@ -112,7 +132,7 @@ impl Step {
 /// Whether every step may follow those before it.
 pub(super) fn are_valid(steps: &[Step]) -> bool {
     let (mut subscribed, mut listed) = (BTreeSet::new(), BTreeSet::new());
-    let (mut listening, mut has_task) = (0_usize, false);
+    let (mut listening, mut has_task, mut has_stream) = (0_usize, false, false);
     steps.iter().all(|step| match step {
         Step::List(list) => {
             listed.insert(*list);
@@ -132,6 +152,8 @@ pub(super) fn are_valid(steps: &[Step]) -> bool {
             has_task = true;
             true
         }
+        Step::OpenStream => !std::mem::replace(&mut has_stream, true),
+        Step::CloseStream => std::mem::replace(&mut has_stream, false),
         Step::OfTask(method) => has_task || *method == "tasks/list",
         Step::Unlisten => {
             let is_listening = listening > 0;

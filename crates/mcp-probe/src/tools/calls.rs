@@ -82,9 +82,9 @@ impl<'s> Calls<'s> {
             1 | 2 => answer,
             _ => answer / IMPATIENCE,
         };
-        let id = json!(self.talk.next_id());
+        let id = self.talk.next_id();
         let params = params(self.subject.name(), arguments);
-        let message = self.talk.request_message(&id, "tools/call", params).to_string();
+        let message = self.talk.request_message(&json!(id), "tools/call", params).to_string();
         let started = Instant::now();
         let called = format!("a call of `{}`", self.subject.name());
         let reply = self.talk.exchange(&message, &id.to_string(), &called, within).await;
@@ -94,9 +94,9 @@ impl<'s> Calls<'s> {
                 self.subject.note_answer(revision);
                 Ok(Some(reply))
             }
-            Err(trouble @ Trouble::Unanswered { .. }) => {
+            Err(trouble @ Trouble::Unanswered { line, .. }) => {
                 self.subject.note_slow(revision, has_answered);
-                self.cancel(&id).await?;
+                self.talk.give_up(id, line).await?;
                 if !self.is_alive().await {
                     self.subject.note_wedged();
                     return Err(trouble.into());
@@ -154,15 +154,6 @@ impl<'s> Calls<'s> {
         let message = self.talk.request_message(&id, method, Value::Null).to_string();
         let within = self.talk.limits().quiet * 4;
         self.talk.exchange(&message, &id.to_string(), method, within).await.is_ok()
-    }
-
-    /// Cancels a call, unless only the end of its connection could do that.
-    async fn cancel(&self, id: &Value) -> Result<(), Stop> {
-        if self.talk.revision().era() == Era::Legacy || self.talk.wire().as_http().is_none() {
-            let params = json!({ "requestId": id, "reason": "it takes too long for a test" });
-            self.talk.notify("notifications/cancelled", params).await?;
-        }
-        Ok(())
     }
 }
 

@@ -19,7 +19,7 @@ mod templates;
 mod undeclared;
 mod valid;
 
-use std::{borrow::Cow, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, sync::Arc};
 
 use serde_json::Value;
 
@@ -143,6 +143,7 @@ fn made(
         everywhere: false,
         steps: Steps::Made(Arc::new(steps)),
         preview,
+        preview_at: BTreeMap::new(),
     }
 }
 

@@ -1,6 +1,8 @@
 //! A server that is reached over HTTP, with requests of any kind.
 
 use std::{
+    collections::BTreeSet,
+    convert::Infallible,
     error::Error,
     sync::{
         Arc, Mutex, PoisonError,
@@ -10,7 +12,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::body::Incoming as Body;
 use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector};
 use hyper_util::{
@@ -21,7 +23,7 @@ use mcp_core::{Era, Revision, Side};
 use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, encode_header_value};
 use mcp_transport::http::sse::{Decoded, Decoder};
 use serde_json::Value;
-use tokio::task::JoinSet;
+use tokio::{sync::watch, task::JoinSet};
 
 use crate::{
     Limits, Recording, Trouble,
@@ -92,6 +94,8 @@ impl HttpReply {
     }
 }
 
+type HttpClient = Client<HttpsConnector<HttpConnector>, UnsyncBoxBody<Bytes, Infallible>>;
+
 #[derive(Debug)]
 pub(crate) struct Http {
     shared: Arc<Shared>,
@@ -100,7 +104,7 @@ pub(crate) struct Http {
 
 #[derive(Debug)]
 struct Shared {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: HttpClient,
     url: Uri,
     own_headers: HeaderMap,
     recording: Arc<Recording>,
@@ -110,9 +114,21 @@ struct Shared {
     revision: Revision,
     session: Mutex<Option<String>>,
     exchanges: AtomicU64,
+    departures: watch::Sender<Departures>,
     /// The ids of events: exchange, whether there was a message, id.
     event_ids: Mutex<Vec<(u64, bool, String)>>,
 }
+
+/// The lines of requests.
+#[derive(Debug, Default)]
+struct Departures {
+    /// Those that were written.
+    sent: BTreeSet<u64>,
+    /// Those whose answers are not wanted any more.
+    hung_up: BTreeSet<u64>,
+}
+
+const STREAM_ENDED: &str = "the event stream has ended";
 
 /// How many event ids are kept of a conversation.
 const MOST_EVENT_IDS: usize = 10_000;
@@ -137,6 +153,7 @@ impl Http {
             revision: opening.revision,
             session: Mutex::default(),
             exchanges: AtomicU64::new(0),
+            departures: watch::Sender::default(),
             event_ids: Mutex::default(),
         };
         Ok(Http { shared: Arc::new(shared), tasks: Mutex::default() })
@@ -226,10 +243,24 @@ impl Http {
             .map_err(|_| Trouble::Unanswered { what: what.clone(), within, line })?
             .map_err(|how| Trouble::Exchange { what, how, line })?;
         if let Some(body) = stream {
-            let shared = Arc::clone(&self.shared);
-            self.spawn(async move { shared.stream(exchange, body).await });
+            let (shared, at) = (Arc::clone(&self.shared), reply.line);
+            self.spawn(async move {
+                let taken = async {
+                    Arc::clone(&shared).stream(exchange, body).await;
+                    (at, STREAM_ENDED.to_owned())
+                };
+                shared.until_hung_up(exchange, line, taken).await;
+            });
         }
         Ok(reply)
+    }
+
+    /// Closes the connection on which the answer to the request of this line comes, if it still
+    /// does.
+    pub(crate) fn hang_up(&self, line: u64) {
+        self.shared.departures.send_modify(|departures| {
+            departures.hung_up.insert(line);
+        });
     }
 
     /// Ends the session.
@@ -256,16 +287,39 @@ impl Shared {
 
     /// Sends a request and takes its answer to the end.
     async fn run(self: Arc<Self>, exchange: u64, line: u64, request: HttpRequest) {
-        match self.begin(exchange, line, &request).await {
-            Ok((reply, None)) => {
-                self.inbox.close_exchange(reply.line, line, &format!("status {}", reply.status));
+        let taken = async {
+            match self.begin(exchange, line, &request).await {
+                Ok((reply, None)) => (reply.line, format!("status {}", reply.status)),
+                Ok((reply, Some(body))) => {
+                    Arc::clone(&self).stream(exchange, body).await;
+                    (reply.line, STREAM_ENDED.to_owned())
+                }
+                Err(reason) => (line, reason),
             }
-            Ok((reply, Some(body))) => {
-                Arc::clone(&self).stream(exchange, body).await;
-                self.inbox.close_exchange(reply.line, line, "the event stream has ended");
+        };
+        self.until_hung_up(exchange, line, taken).await;
+    }
+
+    /// Notes how an exchange ends: as its answer does, or since we close the connection once the
+    /// request was written, which dropping what takes the answer does.
+    async fn until_hung_up(
+        &self,
+        exchange: u64,
+        line: u64,
+        taken: impl Future<Output = (u64, String)>,
+    ) {
+        let mut departures = self.departures.subscribe();
+        let is_left = |departures: &Departures| {
+            departures.sent.contains(&line) && departures.hung_up.contains(&line)
+        };
+        let (at, how) = tokio::select! {
+            end = taken => end,
+            _ = departures.wait_for(is_left) => {
+                let end = HttpEvent::end(exchange, Side::Client);
+                (self.recording.add(&TraceEntry::http(end)), "we have closed it".to_owned())
             }
-            Err(reason) => self.inbox.close_exchange(line, line, &reason),
-        }
+        };
+        self.inbox.close_exchange(at, line, &how);
     }
 
     async fn begin(
@@ -274,7 +328,12 @@ impl Shared {
         line: u64,
         request: &HttpRequest,
     ) -> Result<(HttpReply, Option<Body>), String> {
-        let mut built = Request::new(Full::new(Bytes::from(request.body.clone())));
+        let shared = Arc::clone(self);
+        let body = Full::new(Bytes::from(request.body.clone())).map_frame(move |frame| {
+            shared.note_sent(line);
+            frame
+        });
+        let mut built = Request::new(body.boxed_unsync());
         *built.method_mut() = request.method.parse::<Method>().map_err(|e| e.to_string())?;
         *built.uri_mut() = self.url.clone();
         for (name, value) in &request.headers {
@@ -286,6 +345,7 @@ impl Shared {
             built.headers_mut().insert(name.clone(), value.clone());
         }
         let response = self.client.request(built).await.map_err(|error| innermost(&error))?;
+        self.note_sent(line);
         let (head, body) = response.into_parts();
         let mut reply = HttpReply {
             status: head.status.as_u16(),
@@ -311,6 +371,12 @@ impl Shared {
             self.take(reply.line, &reply.body.clone(), exchange);
         }
         Ok((reply, None))
+    }
+
+    fn note_sent(&self, line: u64) {
+        self.departures.send_modify(|departures| {
+            departures.sent.insert(line);
+        });
     }
 
     async fn collect(&self, mut body: Body) -> Result<Bytes, String> {
@@ -345,7 +411,7 @@ impl Shared {
                 return;
             }
         }
-        let end = HttpEvent::new(exchange, Side::Server, HttpPart::End);
+        let end = HttpEvent::end(exchange, Side::Server);
         self.recording.add(&TraceEntry::http(end));
     }
 
@@ -423,7 +489,7 @@ fn is_json(content_type: Option<&str>) -> bool {
     })
 }
 
-fn client(url: &Uri) -> Result<Client<HttpsConnector<HttpConnector>, Full<Bytes>>, Trouble> {
+fn client(url: &Uri) -> Result<HttpClient, Trouble> {
     let config = rustls::ClientConfig::builder_with_provider(Arc::new(
         rustls::crypto::ring::default_provider(),
     ))

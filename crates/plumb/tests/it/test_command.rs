@@ -17,7 +17,7 @@ done"#;
 #[test]
 fn a_server_that_does_not_run_is_no_finding() {
     let run = Place::new().run(&["test", "--", "no-such-program-anywhere"]).exits(2);
-    assert!(run.stderr.contains("cannot be reached"), "{}", run.stderr);
+    assert_eq!(run.stderr.matches("cannot be reached").count(), 1, "{}", run.stderr);
     let run = Place::new().run(&["test", "ftp://example.com/"]).exits(2);
     assert!(run.stderr.contains("http, https, ws or wss"), "{}", run.stderr);
 }
@@ -34,6 +34,31 @@ fn a_fault_is_found_with_the_exchange_and_how_to_repeat_it() {
     ] {
         assert!(run.stdout.contains(part), "no {part} in {}", run.stdout);
     }
+}
+
+#[test]
+fn a_probe_that_does_not_exist_is_not_passed() {
+    let test = |only: &[&str]| {
+        let mut args = vec!["test"];
+        args.extend(only.iter().flat_map(|name| ["--only", name]));
+        args.extend(["--", "sh", "-c", SHELL]);
+        Place::new().run(&args)
+    };
+    let run = test(&["handshake/pin"]).exits(2);
+    assert!(run.stderr.contains("no probe is called `handshake/pin`"), "{}", run.stderr);
+    let run = test(&["handshake/pin", "handshake/ping"]).exits(0);
+    assert!(run.stderr.contains("no probe is called `handshake/pin`"), "{}", run.stderr);
+    // It is one, although not over this transport.
+    test(&["http/origin"]).exits(0);
+}
+
+#[test]
+fn a_dry_run_shows_what_each_revision_would_be_sent() {
+    let args = ["test", "--dry-run", "--only", "walk/1", "--", "sh", "-c", SHELL];
+    let run = Place::new().run(&args).exits(0);
+    let walk = run.stdout.split("plan walk/1").nth(1).unwrap();
+    assert!(walk.contains("\n       ping\n"), "{walk}");
+    assert!(!walk.contains("subscriptions/listen"), "{walk}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What scripted servers do, by family.
 
 mod answers;
+mod cancellation;
 mod ending;
 mod handshake;
 mod http;
@@ -20,10 +21,11 @@ const SESSIONS: Revisions = Revisions::between(Revision::V2025_03_26, Revision::
 
 /// All scenarios but the plain one, in order.
 pub(crate) fn all() -> impl Iterator<Item = &'static Scenario> {
-    let families: [&'static [Scenario]; 8] = [
+    let families: [&'static [Scenario]; 9] = [
         handshake::SCENARIOS,
         requests::SCENARIOS,
         notifications::SCENARIOS,
+        cancellation::SCENARIOS,
         answers::SCENARIOS,
         lists::SCENARIOS,
         http::SCENARIOS,

@@ -53,14 +53,6 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             Some(acts)
         })
         .expecting(TOLERATED),
-    Scenario::new("notifications/cancelled", "the server cancels a request that it never sent")
-        .at(LEGACY)
-        .needing(Needs::Request)
-        .script(|cue| {
-            let params = json!({ "requestId": "plumb-nobody", "reason": "a mistake" });
-            cue.first(|| vec![tell("notifications/cancelled", Some(params))])
-        })
-        .expecting(TOLERATED),
 ];
 
 fn tell(method: &str, params: Option<Value>) -> Act {

@@ -11,7 +11,9 @@ use super::probe;
 use crate::{Conversation, HttpReply, HttpRequest, Probe, Stage, Stop, Target, WireKind};
 
 const HTTP: &[WireKind] = &[WireKind::Http];
-const SESSIONS: Revisions = Revisions::between(Revision::V2025_03_26, Revision::V2025_11_25);
+/// Those that have sessions over Streamable HTTP, and streams of a GET.
+pub(crate) const SESSIONS: Revisions =
+    Revisions::between(Revision::V2025_03_26, Revision::V2025_11_25);
 const VERSION_HEADER: Revisions = Revisions::from(Revision::V2025_06_18);
 const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
 

@@ -185,7 +185,7 @@ impl Human {
         }
         self.print(&line);
         if *outcome == Outcome::Planned {
-            for text in &probe.preview {
+            for text in probe.preview(revision) {
                 let text = visible_lines(text).replace('\n', " ");
                 self.print(&format!("       {}", without_middle(&text, MESSAGE)));
             }

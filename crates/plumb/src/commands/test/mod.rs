@@ -33,12 +33,12 @@ use crate::{
     args::{Color, FailOn, TestArgs, TestFormat},
     baseline::Baseline,
     config::Config,
-    failure,
+    failure::{self, Failure},
     plan::{JudgingPlan, Verbosity},
     render,
     report::Summary,
     style::Palette,
-    text::{counted, shown_path},
+    text::{counted, shown_path, visible_lines},
 };
 
 /// Tests a client, or one server, or all that plumb.toml names.
@@ -139,6 +139,7 @@ impl Bench<'_> {
         let report = interruptible(self.run(&server, &mut reporter))?;
         let Some(report) = report else { return Ok(None) };
         let report = report?;
+        refuse_unknown(&report.unknown, self.args.only.len())?;
         if let Some(directory) = &directory {
             directory.keep(&report)?;
         }
@@ -197,6 +198,23 @@ impl Bench<'_> {
             lock: lock.map(Arc::new),
         })
     }
+}
+
+/// Says which names were of no probe, and fails if none was.
+fn refuse_unknown(unknown: &[String], count: usize) -> anyhow::Result<()> {
+    let names: Vec<String> =
+        unknown.iter().map(|name| format!("`{}`", visible_lines(name))).collect();
+    let message = format!("no probe is called {}", names.join(" or "));
+    if unknown.is_empty() {
+        return Ok(());
+    }
+    if unknown.len() < count {
+        writeln!(io::stderr(), "note: {message}")?;
+        return Ok(());
+    }
+    let hint =
+        "a test without --only shows the names; `--only ids` means all that begin with `ids/`";
+    Err(Failure::new(message).hint(hint).into())
 }
 
 /// Shows what was found, unless that was done while it was found.
