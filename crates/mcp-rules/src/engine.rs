@@ -11,6 +11,7 @@ use crate::{
     criteria::Criteria,
     features::{lifecycle, modern::initiative},
     findings::{Fault, Scene},
+    http::CarriedMessage,
     lock::Lock,
     payload::{self, PayloadOutcome},
     wire::{
@@ -110,6 +111,23 @@ impl Engine {
         Followed::Batch(whole, contexts)
     }
 
+    /// As [`Engine::follow_at`], where the envelope of a single message was read before.
+    pub(crate) fn follow_read(
+        &self,
+        session: &mut Session,
+        from: Option<Side>,
+        message: Node<'_>,
+        single: Option<&CarriedMessage<'_>>,
+        at: Moment,
+    ) -> Followed {
+        match single {
+            Some(CarriedMessage { envelope, .. }) => {
+                Followed::One(session.follow(&self.criteria, from, envelope, at))
+            }
+            None => self.follow_at(session, from, message, at),
+        }
+    }
+
     /// Reports what is left at the end of a conversation.
     pub fn finish(&self, session: &mut Session, findings: &mut Findings<'_>) {
         let (revision, _) = session.revision();
@@ -205,7 +223,12 @@ impl Engine {
     }
 
     /// Judges a message that is not a batch, including its text.
-    fn judge_whole(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
+    pub(crate) fn judge_whole(
+        &self,
+        envelope: &Envelope<'_>,
+        context: &Context,
+        findings: &mut Findings<'_>,
+    ) {
         let (first, message) = (findings.len(), envelope.object);
         set_scene(message, context, findings);
         json::check(message, findings);

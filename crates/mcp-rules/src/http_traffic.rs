@@ -141,7 +141,8 @@ impl Engine {
         }
         let mut message = None;
         let mut is_repeated = false;
-        let single = event.message.and_then(CarriedMessage::single);
+        let just_read = single_in(event);
+        let single = event.message.and(event.read).or(just_read.as_ref());
         if let HttpPart::Request { .. } = event.part {
             session.open_exchange(self.criteria(), &observed(event, single, session));
             let made_with = match messages {
@@ -194,19 +195,21 @@ impl Engine {
         session: &mut Session,
         event: &HttpEvent<'_>,
     ) -> Option<Followed> {
-        self.follow_carried(session, event, event.message.and_then(CarriedMessage::single))
+        let just_read = single_in(event);
+        let single = event.message.and(event.read).or(just_read.as_ref());
+        self.follow_carried(session, event, single)
     }
 
     fn follow_carried(
         &self,
         session: &mut Session,
         event: &HttpEvent<'_>,
-        single: Option<CarriedMessage<'_>>,
+        single: Option<&CarriedMessage<'_>>,
     ) -> Option<Followed> {
         let (at, from) = (event.moment(session.posts()), Some(event.from));
         Some(match single {
             Some(CarriedMessage { envelope, .. }) => {
-                Followed::One(session.follow(self.criteria(), from, &envelope, at))
+                Followed::One(session.follow(self.criteria(), from, envelope, at))
             }
             None => self.follow_at(session, from, event.message?, at),
         })
@@ -267,10 +270,15 @@ enum Messages {
     Followed,
 }
 
+/// The message in an event, unless it is a batch or was read before.
+fn single_in<'a>(event: &HttpEvent<'a>) -> Option<CarriedMessage<'a>> {
+    event.message.filter(|_| event.read.is_none()).and_then(CarriedMessage::single)
+}
+
 /// The event, with what the session knows before it.
 fn observed<'a>(
     event: &HttpEvent<'a>,
-    single: Option<CarriedMessage<'a>>,
+    single: Option<&'a CarriedMessage<'a>>,
     session: &Session,
 ) -> Observation<'a> {
     let (revision, settled) = session.revision_of(event.exchange);

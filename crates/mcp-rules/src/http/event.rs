@@ -31,6 +31,8 @@ pub struct HttpEvent<'a> {
     pub line: Option<u64>,
     /// When it was observed, in milliseconds since 1970. Rules about time need it.
     pub millis: Option<i64>,
+    /// The message, if its envelope was read before.
+    pub(crate) read: Option<&'a CarriedMessage<'a>>,
 }
 
 /// The part of an exchange that an [`HttpEvent`] shows.
@@ -85,6 +87,7 @@ impl<'a> HttpEvent<'a> {
             error: None,
             line: None,
             millis: None,
+            read: None,
         }
     }
 
@@ -116,7 +119,16 @@ impl<'a> HttpEvent<'a> {
     /// Sets the JSON that it carries.
     #[must_use]
     pub fn with_message(self, message: Node<'a>) -> HttpEvent<'a> {
-        HttpEvent { message: Some(message), ..self }
+        HttpEvent { message: Some(message), read: None, ..self }
+    }
+
+    /// Sets the JSON that it carries, whose envelope was read before if it is one message.
+    pub(crate) fn with_read(
+        self,
+        message: Node<'a>,
+        read: Option<&'a CarriedMessage<'a>>,
+    ) -> HttpEvent<'a> {
+        HttpEvent { read, ..self.with_message(message) }
     }
 
     /// Sets a body that is not meant to be JSON.
@@ -216,7 +228,7 @@ pub(crate) struct Observation<'a> {
     /// The message it carries, or a batch.
     pub(crate) message: Option<Node<'a>>,
     /// The same, unless it is a batch.
-    pub(crate) single: Option<CarriedMessage<'a>>,
+    pub(crate) single: Option<&'a CarriedMessage<'a>>,
     /// The text of a body that is not a message.
     pub(crate) body: Option<&'a [u8]>,
     /// The revision to judge by, and whether that is certain.
@@ -229,7 +241,7 @@ impl<'a> Observation<'a> {
     pub(crate) fn messages(&self) -> impl Iterator<Item = CarriedMessage<'a>> {
         let batch = self.message.filter(|_| self.single.is_none());
         let entries = batch.into_iter().flat_map(Node::elements);
-        self.single.into_iter().chain(entries.map(CarriedMessage::of))
+        self.single.into_iter().copied().chain(entries.map(CarriedMessage::of))
     }
 
     /// The valid messages and their kinds.

@@ -189,7 +189,7 @@ impl Exchange {
 }
 
 fn posted(event: &Observation<'_>) -> Vec<Posted> {
-    match &event.single {
+    match event.single {
         Some(single) => Posted::of(single).into_iter().collect(),
         None => event.messages().take(MAX_POSTED).filter_map(|entry| Posted::of(&entry)).collect(),
     }

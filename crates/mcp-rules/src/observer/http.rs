@@ -5,7 +5,9 @@ use mcp_json::{Node, SyntaxError};
 
 use super::{Judged, Observer, Routed};
 use crate::{
-    Carrier, Content, Findings, Followed, FollowedHttp, HttpEvent, HttpPart, Record, Session,
+    Carrier, Content, Findings, Followed, FollowedHttp, HttpEvent, HttpPart, ReadLine, Record,
+    Session,
+    http::CarriedMessage,
     http_traffic::{Meant, claims_json_rpc, is_receipt},
 };
 
@@ -15,6 +17,7 @@ pub(super) struct HttpLine<'r> {
     event: HttpEvent<'r>,
     /// The parsed text of the record.
     value: Option<Result<Node<'r>, SyntaxError>>,
+    single: Option<&'r CarriedMessage<'r>>,
     /// Whether it shows any HTTP besides the end of a stream.
     has_part: bool,
     ends: bool,
@@ -25,14 +28,15 @@ impl<'r> HttpLine<'r> {
     pub(super) fn of(
         number: u64,
         record: &'r Record<'r>,
-        value: Option<Result<Node<'r>, SyntaxError>>,
+        line: &ReadLine<'r>,
     ) -> Option<HttpLine<'r>> {
         let http = record.http.as_deref()?;
         let mut event = http.event(record.from)?;
         event.line = Some(number);
         event.millis = record.millis;
         let has_part = http.part().is_some();
-        Some(HttpLine { record, event, value, has_part, ends: http.ends })
+        let (value, single) = (line.value, line.single);
+        Some(HttpLine { record, event, value, single, has_part, ends: http.ends })
     }
 
     fn number(&self) -> u64 {
@@ -83,7 +87,7 @@ impl Observer<'_> {
             return Routed::Done;
         }
         self.kept.messages += 1;
-        let event = line.event.with_message(message);
+        let event = line.event.with_read(message, line.single);
         match self.follow_event(line, &event, Meant::Message, message.raw(), judged) {
             Some(followed) => Routed::Judge(self.compare_versions(line.number(), followed)),
             None => Routed::Done,
@@ -142,7 +146,7 @@ impl Observer<'_> {
         match line.value {
             Some(Ok(message)) if meant.includes(message, &line.event) => {
                 self.kept.messages += 1;
-                event = event.with_message(message);
+                event = event.with_read(message, line.single);
             }
             Some(Err(error)) => {
                 self.kept.messages += u64::from(meant == Meant::Message);

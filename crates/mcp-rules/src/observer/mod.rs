@@ -159,7 +159,7 @@ impl<'e> Observer<'e> {
                 );
                 Routed::Done
             }
-            Ok(Line::Bare(message)) => self.follow_bare(number, text, *message, judged),
+            Ok(Line::Bare(message)) => self.follow_bare(number, line, *message, judged),
             Ok(Line::Record(record)) => {
                 if record.is_gap {
                     self.kept.is_trace = true;
@@ -180,9 +180,9 @@ impl<'e> Observer<'e> {
                     self.follow_skipped(number, record, length, judged);
                     return Routed::Done;
                 }
-                let routed = match HttpLine::of(number, record, line.value) {
+                let routed = match HttpLine::of(number, record, line) {
                     Some(line) => self.follow_http(&line, text, judged),
-                    None => self.follow_record(number, record, line.value, judged),
+                    None => self.follow_record(number, record, line, judged),
                 };
                 if record.ends {
                     self.report_unterminated(number, Some(record.from), text, judged);
@@ -266,7 +266,7 @@ impl<'e> Observer<'e> {
     fn follow_bare(
         &mut self,
         number: u64,
-        text: &[u8],
+        line: &ReadLine<'_>,
         message: Node<'_>,
         judged: &mut Vec<Judged>,
     ) -> Routed {
@@ -281,12 +281,13 @@ impl<'e> Observer<'e> {
         if let Some(side) = from
             && !conversation.framers[side as usize].is_idle()
         {
-            self.follow_raw(number, b"", side, text, judged);
+            self.follow_raw(number, b"", side, line.text, judged);
             return Routed::Done;
         }
         self.kept.messages += 1;
         let at = Moment::on_line(Some(number));
-        let followed = self.engine.follow_at(&mut conversation.session, from, message, at);
+        let session = &mut conversation.session;
+        let followed = self.engine.follow_read(session, from, message, line.single, at);
         Routed::Judge(self.compare_versions(number, followed))
     }
 
@@ -294,7 +295,7 @@ impl<'e> Observer<'e> {
         &mut self,
         number: u64,
         record: &Record<'_>,
-        value: Option<Result<Node<'_>, SyntaxError>>,
+        line: &ReadLine<'_>,
         judged: &mut Vec<Judged>,
     ) -> Routed {
         self.kept.is_trace = true;
@@ -315,10 +316,10 @@ impl<'e> Observer<'e> {
                     self.follow_raw(number, name, record.from, message.raw(), judged);
                     return Routed::Done;
                 }
-                self.follow_message(number, record, *message)
+                self.follow_message(number, record, *message, line)
             }
             Content::Raw(_) | Content::Data | Content::Body => {
-                self.follow_text(number, record, value, judged)
+                self.follow_text(number, record, line, judged)
             }
         }
     }
@@ -328,7 +329,7 @@ impl<'e> Observer<'e> {
         &mut self,
         number: u64,
         record: &Record<'_>,
-        value: Option<Result<Node<'_>, SyntaxError>>,
+        line: &ReadLine<'_>,
         judged: &mut Vec<Judged>,
     ) -> Routed {
         let (name, text) = (&record.session, record.text().unwrap_or_default());
@@ -340,10 +341,10 @@ impl<'e> Observer<'e> {
         let is_cut = record.carrier == Carrier::Stdio
             && (memchr::memchr(b'\n', text).is_some()
                 || !conversation.framers[record.from as usize].is_idle());
-        match value {
+        match line.value {
             Some(Ok(message)) if !is_cut => {
                 self.without_mark(number, Some(record.from), text, judged);
-                self.follow_message(number, record, message)
+                self.follow_message(number, record, message, line)
             }
             _ if record.carrier == Carrier::Stdio => {
                 self.follow_raw(number, name, record.from, text, judged);
@@ -360,13 +361,20 @@ impl<'e> Observer<'e> {
         }
     }
 
-    fn follow_message(&mut self, number: u64, record: &Record<'_>, message: Node<'_>) -> Routed {
+    fn follow_message(
+        &mut self,
+        number: u64,
+        record: &Record<'_>,
+        message: Node<'_>,
+        line: &ReadLine<'_>,
+    ) -> Routed {
         self.kept.messages += 1;
         let at = record.moment(number);
         let conversation =
             self.kept.conversations.named(&record.session, self.engine, self.kept.origin);
         let session = &mut conversation.session;
-        let followed = self.engine.follow_at(session, Some(record.from), message, at);
+        let from = Some(record.from);
+        let followed = self.engine.follow_read(session, from, message, line.single, at);
         Routed::Judge(self.compare_versions(number, followed))
     }
 

@@ -5,7 +5,10 @@ use std::ops::Range;
 use mcp_json::{Document, Limits as JsonLimits, Node, Slot, Span, SyntaxError, Tape};
 
 use super::{Content, Line, Record, RecordFault};
-use crate::{Engine, Findings, Followed, Identity, Limits, gate::identities, wire::framing::BOM};
+use crate::{
+    Engine, Findings, Followed, Identity, Limits, gate::identities, http::CarriedMessage,
+    wire::framing::BOM,
+};
 
 /// Parses lines of a file: the line, its record, and a message that the record holds as text. Reuse
 /// it, as it keeps its buffers.
@@ -24,6 +27,9 @@ pub struct ReadLine<'a> {
     pub(crate) content: &'a Result<Line<'a>, Unread>,
     /// The value of the text that a record holds, ignoring a byte order mark.
     pub(crate) value: Option<Result<Node<'a>, SyntaxError>>,
+    /// The message it holds, unless it is a batch. Its envelope is read here, once for all who
+    /// follow and judge it.
+    pub(crate) single: Option<&'a CarriedMessage<'a>>,
 }
 
 /// A line that a [`LineReader`] has parsed and nobody has looked at yet.
@@ -131,7 +137,7 @@ impl LineReader {
                 Some(slot?.map(|slot| self.texts.document(slot, text)))
             })
             .collect();
-        let read: Vec<ReadLine<'_>> = lines
+        let mut read: Vec<ReadLine<'_>> = lines
             .iter()
             .zip(&contents)
             .zip(&documents)
@@ -142,8 +148,14 @@ impl LineReader {
                     Ok(document) => Ok(document.root()),
                     Err(error) => Err(*error),
                 }),
+                single: None,
             })
             .collect();
+        let singles: Vec<Option<CarriedMessage<'_>>> =
+            read.iter().map(|line| CarriedMessage::single(line.message()?)).collect();
+        for (line, single) in read.iter_mut().zip(&singles) {
+            line.single = single.as_ref();
+        }
         visit(&read)
     }
 }
@@ -183,7 +195,12 @@ impl<'a> ReadLine<'a> {
     pub fn judge(&self, engine: &Engine, followed: &Followed, findings: &mut Findings<'_>) {
         if let Some(message) = self.message() {
             let first = findings.len();
-            engine.judge(message, followed, findings);
+            match (self.single, followed) {
+                (Some(single), Followed::One(context)) => {
+                    engine.judge_whole(&single.envelope, context, findings);
+                }
+                _ => engine.judge(message, followed, findings),
+            }
             if self.record().is_some_and(|record| record.is_stand_in) {
                 findings.absolve(first);
             }
