@@ -104,7 +104,9 @@ impl LineReader {
             Ok(document) => Ok(document.root()),
             Err(error) => Err(*error),
         });
-        visit(&ReadLine { text, content: &content, value })
+        let read = ReadLine { text, content: &content, value, single: None };
+        let single = read.message().and_then(CarriedMessage::single);
+        visit(&ReadLine { single: single.as_ref(), ..read })
     }
 
     /// Parses several lines and passes them to `visit` together.
