@@ -49,6 +49,11 @@ here, and depends on whether the system puts client and server on one core or on
 on core 0 and the server, with all its threads, on core 1. The last column, the server's CPU time per request, varies
 least.
 
+Enforcing was to cost at most 10 % of the throughput over HTTP and 20 % of a full pipe, and costs more. The cost is spread
+thin: of the CPU time of an enforcing server (stateless, 16 connections, on a busy machine) the rules take 18 % and reading
+JSON 5 %, and no function of either takes more than 2.2 %; the kernel takes 20 %. To judge one stateless exchange takes
+30,000 instructions besides parsing.
+
 ";
 
 /// A server and one round of requests to it.
