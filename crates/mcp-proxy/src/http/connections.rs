@@ -118,19 +118,21 @@ impl Connections {
         mut connection: Box<Connection>,
         request: Request<ProxyBody>,
     ) -> Result<Response<Answering>, (hyper::Error, Option<Request<ProxyBody>>)> {
-        let Connection { sender, connection: driven } = &mut *connection;
-        let mut answer = std::pin::pin!(sender.try_send_request(request));
-        let mut is_over = false;
+        let mut answer = std::pin::pin!(connection.sender.try_send_request(request));
+        let mut connection = Some(connection);
         let answer = std::future::poll_fn(|context| {
-            // How it ended is part of the answer.
-            is_over = is_over || Pin::new(&mut *driven).poll(context).is_ready();
+            // One that is over has to go: a request that it has not taken comes back only then.
+            if let Some(driven) = &mut connection
+                && Pin::new(&mut driven.connection).poll(context).is_ready()
+            {
+                connection = None;
+            }
             answer.as_mut().poll(context)
         });
         let response = answer.await.map_err(|mut error| {
             let unsent = error.take_message();
             (error.into_error(), unsent)
         })?;
-        let connection = (!is_over).then_some(connection);
         let idle = Arc::downgrade(&self.idle);
         Ok(response.map(|body| Answering { body, connection, failure: None, idle }))
     }

@@ -28,20 +28,25 @@ async fn read_request(stream: &mut TcpStream) -> bool {
     true
 }
 
+/// How many connections there were, and how many of them the server has closed.
+#[derive(Debug, Default)]
+struct Counts {
+    opened: AtomicUsize,
+    closed: AtomicUsize,
+}
+
 /// A server that answers so many requests on each connection, and then closes it without having said
-/// so. Counts the connections.
-async fn server(
-    answers: usize,
-    response: &'static str,
-) -> (std::net::SocketAddr, Arc<AtomicUsize>) {
+/// so.
+async fn server(answers: usize, response: &'static str) -> (std::net::SocketAddr, Arc<Counts>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
-    let count = Arc::new(AtomicUsize::new(0));
+    let count = Arc::new(Counts::default());
     let counted = Arc::clone(&count);
     tokio::spawn(async move {
         loop {
             let (mut stream, _) = listener.accept().await.unwrap();
-            counted.fetch_add(1, Ordering::Relaxed);
+            counted.opened.fetch_add(1, Ordering::Relaxed);
+            let counted = Arc::clone(&counted);
             tokio::spawn(async move {
                 for _ in 0..answers {
                     if !read_request(&mut stream).await {
@@ -49,6 +54,8 @@ async fn server(
                     }
                     stream.write_all(response.as_bytes()).await.unwrap();
                 }
+                drop(stream);
+                counted.closed.fetch_add(1, Ordering::Relaxed);
             });
         }
     });
@@ -70,7 +77,7 @@ async fn a_connection_is_used_again_however_a_response_ends() {
             let (status, _) = parts(&raw_client(proxy.address, &post(PING, "")).await);
             assert!((200..300).contains(&status), "{status}");
         }
-        assert_eq!(connections.load(Ordering::Relaxed), 1, "{response}");
+        assert_eq!(connections.opened.load(Ordering::Relaxed), 1, "{response}");
         proxy.stop().await.assert_same();
     }
 }
@@ -79,11 +86,14 @@ async fn a_connection_is_used_again_however_a_response_ends() {
 async fn clients_do_not_see_that_a_server_closes_idle_connections() {
     let (address, connections) = server(1, JSON).await;
     let proxy = Proxy::start(address, Policy::observe()).await;
-    for _ in 0..20 {
+    for number in 1..=20 {
         let (status, text) = parts(&raw_client(proxy.address, &post(PING, "")).await);
         assert_eq!((status, text.as_str()), (200, PONG));
+        while connections.closed.load(Ordering::Relaxed) < number {
+            tokio::task::yield_now().await;
+        }
     }
-    assert_eq!(connections.load(Ordering::Relaxed), 20);
+    assert_eq!(connections.opened.load(Ordering::Relaxed), 20);
     proxy.stop().await.assert_same();
 }
 
