@@ -101,8 +101,9 @@ fn headers_keep_their_order_however_many_there_are() {
         let names: Vec<String> = names.chain(["a".into(), "a".into()]).collect();
         let headers: Headers<'_> = names.iter().map(|name| (name.as_str(), "1")).collect();
         let line = written(&TraceEntry::http(HttpEvent::request(1, "GET", "/", &headers)));
-        let single: String = (2..count).map(|number| format!("\"x-{number}\":\"1\",")).collect();
-        let expected = format!("{{{single}\"a\":[\"1\",\"1\"]}}");
+        let single = (2..count).map(|number| format!("\"x-{number}\":\"1\""));
+        let members: Vec<String> = single.chain([r#""a":["1","1"]"#.to_owned()]).collect();
+        let expected = format!("{{{}}}", members.join(","));
         assert!(line.contains(&expected), "{line}");
     }
 }
