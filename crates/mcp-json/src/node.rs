@@ -243,16 +243,31 @@ impl<'a> Node<'a> {
 
     #[inline(never)]
     fn find(self, key: &str, fingerprint: Fingerprint) -> Option<Node<'a>> {
-        let mut found = None;
-        for (name, value) in self.members() {
-            if name.fingerprint() == fingerprint && name.str_eq(key) {
-                found = Some(value);
-                if !self.document.has_duplicate_keys() {
-                    break;
+        let mut below = Below::new(self, Tag::Object);
+        while let [name, value, ..] = below.entries {
+            if name.fingerprint() == fingerprint.0 {
+                // Nearly always that is the one.
+                let is_plain = !name.is_escaped() && !self.document.has_duplicate_keys();
+                let content = name.content(self.document.input());
+                if is_plain && same_bytes(content, key.as_bytes()) {
+                    below.skip(value);
+                    return Some(below.node(value));
                 }
+                return self.find_last(key, fingerprint);
             }
+            below.skip(value);
         }
-        found
+        None
+    }
+
+    /// The same where names have to be unescaped, or several may be alike.
+    #[cold]
+    #[inline(never)]
+    fn find_last(self, key: &str, fingerprint: Fingerprint) -> Option<Node<'a>> {
+        let named = self
+            .members()
+            .filter(|(name, _)| name.fingerprint() == fingerprint && name.str_eq(key));
+        named.last().map(|(_, value)| value)
     }
 
     /// Whether more than `levels` arrays and objects are nested in each other. Costs nothing if the
