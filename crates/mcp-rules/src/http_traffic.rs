@@ -111,8 +111,11 @@ impl Engine {
         if let Some(line) = event.line {
             findings.set_line(line);
         }
-        match (&followed.message, event.message) {
-            (Some(followed), Some(message)) => self.judge(message, followed, findings),
+        match (&followed.message, event.message, event.read) {
+            (Some(Followed::One(context)), Some(_), Some(read)) => {
+                self.judge_whole(&read.envelope, context, findings);
+            }
+            (Some(followed), Some(message), _) => self.judge(message, followed, findings),
             _ => followed.report(event, findings),
         }
     }

@@ -7,7 +7,7 @@ use mcp_json::{Parsed, SyntaxError};
 use mcp_jsonrpc::{Gate, Verdict};
 
 use super::{Found, SessionGate, Strictness, beyond_limits, refusal::Kinds};
-use crate::{Findings, HttpEvent, HttpPart, Layer, conversation::Moment};
+use crate::{Findings, HttpEvent, HttpPart, Layer, conversation::Moment, http::CarriedMessage};
 
 /// Observes HTTP traffic as it passes.
 pub type HttpTap = Arc<dyn Fn(&HttpEvent<'_>) + Send + Sync>;
@@ -124,6 +124,9 @@ impl HttpGate {
             let (verdict, _) = self.messages.settle(event.from, found, kinds);
             return HttpVerdict { http: Verdict::PASS, message: Some(verdict.refusals) };
         }
+        // Read here once, for all who follow and judge it.
+        let single = event.message.and_then(CarriedMessage::single);
+        let event = &event.with_envelope(single.as_ref());
         let SessionGate { engine, session, .. } = &mut self.messages;
         let followed = engine.follow_http(session, event);
         // One that was delivered before was judged then.

@@ -52,7 +52,8 @@ pub type FindingSink = Arc<dyn Fn(&Finding) + Send + Sync>;
 /// A gate that follows one conversation and judges every message.
 pub struct SessionGate {
     engine: Arc<Engine>,
-    session: Session,
+    /// Boxed: a gate is moved several times until it stands.
+    session: Box<Session>,
     strictness: Strictness,
     carrier: Carrier,
     guarded: Option<Side>,
@@ -72,7 +73,7 @@ pub struct SavedGate {
 impl SessionGate {
     /// Creates a gate at the start of a conversation.
     pub fn new(engine: Arc<Engine>, strictness: Strictness, carrier: Carrier) -> SessionGate {
-        let mut session = engine.session(None);
+        let mut session = Box::new(engine.session(None));
         session.begin();
         SessionGate {
             engine,
@@ -89,7 +90,7 @@ impl SessionGate {
     /// Joins a conversation of which nothing is known, instead of standing at its beginning.
     #[must_use]
     pub fn joining(mut self) -> Self {
-        self.session = self.engine.session(None);
+        self.session.join(None);
         self
     }
 
@@ -116,7 +117,7 @@ impl SessionGate {
     /// of their own, each with its own gate.
     #[must_use]
     pub fn settled(mut self, revision: Revision) -> Self {
-        self.session = self.engine.session(Some(revision));
+        self.session.join(Some(revision));
         self
     }
 
@@ -129,13 +130,13 @@ impl SessionGate {
 
     /// Returns its state.
     pub fn save(&self) -> SavedGate {
-        SavedGate { session: self.session.clone(), seen: self.seen }
+        SavedGate { session: (*self.session).clone(), seen: self.seen }
     }
 
     /// Continues from the state of a saved gate.
     #[must_use]
     pub fn restored(mut self, saved: SavedGate) -> Self {
-        SavedGate { session: self.session, seen: self.seen } = saved;
+        SavedGate { session: *self.session, seen: self.seen } = saved;
         self
     }
 
@@ -307,7 +308,7 @@ impl Gate for SessionGate {
         let engine = &*self.engine;
         let mut findings = Findings::new(engine.settings());
         findings.set_line(self.seen);
-        let (carrier, session) = (self.carrier, &mut self.session);
+        let (carrier, session) = (self.carrier, &mut *self.session);
         engine.judge_unreadable(carrier, session, Some(from), text, error, &mut findings);
         self.settle(from, Found::of(findings), Kinds::default).0
     }

@@ -128,7 +128,12 @@ impl<'a> HttpEvent<'a> {
         message: Node<'a>,
         read: Option<&'a CarriedMessage<'a>>,
     ) -> HttpEvent<'a> {
-        HttpEvent { read, ..self.with_message(message) }
+        self.with_message(message).with_envelope(read)
+    }
+
+    /// The same event, where the envelope of its message was read before.
+    pub(crate) fn with_envelope(self, read: Option<&'a CarriedMessage<'a>>) -> HttpEvent<'a> {
+        HttpEvent { read, ..self }
     }
 
     /// Sets a body that is not meant to be JSON.

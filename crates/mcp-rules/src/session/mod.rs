@@ -70,6 +70,14 @@ impl Session {
         self.memory.is_all_seen = true;
     }
 
+    /// Takes back [`Session::begin`]: nothing is known of what came before. `forced` is as for
+    /// [`Session::new`]. Nothing may have been followed yet.
+    pub(crate) fn join(&mut self, forced: Option<Revision>) {
+        self.memory.lifecycle = Lifecycle::default();
+        self.memory.is_all_seen = false;
+        self.memory.versions = Versions::new(forced);
+    }
+
     /// Marks the conversation as recorded from one side only.
     pub(crate) fn hear_one_side(&mut self) {
         self.memory.lifecycle.hear_one_side();
