@@ -10,12 +10,13 @@ use super::{
     answer::Answer,
     body::{ProxyBody, Unread, after, read_whole},
     connections::Answering,
+    encoding::Encoding,
     events::event_with,
     exchange::{Exchange, response_part},
     gateway::{describe, give, give_unjudged, is_event_stream, pass_events_back, text_of},
     headers::remove_hop_by_hop,
 };
-use crate::{respond::Replacement, splice::with_parts};
+use crate::{respond::Replacement, splice::with_parts, tap::SentHeaders};
 
 /// Passes the answer to a part of a batch on, together with the `errors` for the rest, which are a
 /// batch themselves.
@@ -26,7 +27,7 @@ pub(super) async fn pass_back(
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();
     let exchange = exchange.named_by(&head.headers);
-    let shown = head.headers.clone();
+    let (shown, encoding) = (SentHeaders::of(&head.headers), Encoding::of(&head.headers));
     remove_hop_by_hop(&mut head.headers);
     if is_event_stream(&head.headers) {
         let seen = exchange.clone();
@@ -51,7 +52,7 @@ pub(super) async fn pass_back(
             return lacking("the server's response is too long, or it broke off");
         }
     };
-    let text = match text_of(&shown, &whole.text, exchange.limit()) {
+    let text = match text_of(encoding, &whole.text, exchange.limit()) {
         Ok(text) => text,
         Err(message) => return lacking(message),
     };
@@ -74,7 +75,7 @@ pub(super) async fn pass_back(
     }
     let Answer { status, headers, body } = &answer;
     // Not in place of the server's response: it answers more than that does.
-    exchange.observe_answer(*status, headers.clone(), body.clone());
+    exchange.observe_answer(*status, headers, body.clone());
     answer.into_response()
 }
 

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     Observation, Tap, Verdict,
-    tap::{Event, Judgement, Part, is_initialize},
+    tap::{Event, Judgement, Part, SentHeaders, is_initialize},
 };
 
 /// A request and everything that answers it, as the tap is told about them.
@@ -115,7 +115,7 @@ impl Exchange {
     pub(super) async fn judge_response(
         &self,
         status: StatusCode,
-        headers: HeaderMap,
+        headers: SentHeaders,
         body: Option<Bytes>,
     ) -> Judgement {
         let seen = self.seen(Side::Server, response_part(status, headers), body);
@@ -125,7 +125,7 @@ impl Exchange {
     pub(super) fn observe_response(
         &self,
         status: StatusCode,
-        headers: HeaderMap,
+        headers: SentHeaders,
         body: Option<Bytes>,
     ) {
         self.tap.observe(self.seen(Side::Server, response_part(status, headers), body));
@@ -135,22 +135,25 @@ impl Exchange {
     pub(super) fn observe_replaced(
         &self,
         status: StatusCode,
-        headers: HeaderMap,
+        headers: &HeaderMap,
         verdict: &Verdict,
         body: Bytes,
     ) {
+        let headers = SentHeaders::of(headers);
         let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
         self.tap.observe(seen.replacing(verdict.line));
     }
 
     /// A response that the proxy gives in the server's place.
-    pub(super) fn observe_answer(&self, status: StatusCode, headers: HeaderMap, body: Bytes) {
+    pub(super) fn observe_answer(&self, status: StatusCode, headers: &HeaderMap, body: Bytes) {
+        let headers = SentHeaders::of(headers);
         let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
         self.tap.observe(seen.by_proxy());
     }
 
     /// The same, if there can be no verdict on it.
-    pub(super) fn record_answer(&self, status: StatusCode, headers: HeaderMap, body: Bytes) {
+    pub(super) fn record_answer(&self, status: StatusCode, headers: &HeaderMap, body: Bytes) {
+        let headers = SentHeaders::of(headers);
         let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
         self.tap.record(seen.by_proxy());
     }
@@ -227,6 +230,7 @@ fn request_part(head: &request::Parts) -> Part {
         let mut headers = head.headers.clone();
         headers.insert(HOST, host.clone());
         let url = format!("{scheme}://{}{path}", host.to_str().unwrap_or_default());
+        let headers = SentHeaders::of(&headers);
         return Part::Request { method: head.method.to_string(), url, headers };
     }
     let host = head.headers.get(HOST).and_then(|host| host.to_str().ok());
@@ -235,10 +239,11 @@ fn request_part(head: &request::Parts) -> Part {
         Some(host) => format!("{scheme}://{host}{path}"),
         None => path.to_owned(),
     };
-    Part::Request { method: head.method.to_string(), url, headers: head.headers.clone() }
+    let headers = SentHeaders::of(&head.headers);
+    Part::Request { method: head.method.to_string(), url, headers }
 }
 
-pub(super) fn response_part(status: StatusCode, headers: HeaderMap) -> Part {
+pub(super) fn response_part(status: StatusCode, headers: SentHeaders) -> Part {
     Part::Response { status: status.as_u16(), headers }
 }
 
@@ -327,7 +332,8 @@ impl Watch for PassingRequest {
 #[derive(Debug)]
 pub(super) struct PassingResponse {
     exchange: Exchange,
-    head: Option<(StatusCode, HeaderMap)>,
+    head: Option<(StatusCode, SentHeaders)>,
+    encoding: Option<Encoding>,
     body: Collected,
 }
 
@@ -335,10 +341,11 @@ impl PassingResponse {
     pub(super) fn new(
         exchange: Exchange,
         status: StatusCode,
-        headers: HeaderMap,
+        headers: SentHeaders,
+        encoding: Option<Encoding>,
     ) -> PassingResponse {
         let body = Collected::new(exchange.limit, exchange.room.share());
-        PassingResponse { exchange, head: Some((status, headers)), body }
+        PassingResponse { exchange, head: Some((status, headers)), encoding, body }
     }
 }
 
@@ -354,9 +361,8 @@ impl Watch for PassingResponse {
         }
         // A body that is cut off says nothing about what was meant.
         let body = (end == End::Complete).then(|| self.body.take());
-        let encoding = Encoding::of(&headers);
         let seen = self.exchange.seen(Side::Server, response_part(status, headers), body);
-        let mut seen = seen.encoded(encoding, self.exchange.limit);
+        let mut seen = seen.encoded(self.encoding, self.exchange.limit);
         if self.body.is_too_long() {
             seen = seen.skipping(self.body.length());
         }

@@ -40,7 +40,7 @@ use crate::{
     Tap,
     respond::Replacement,
     shutdown::{Drain, Phase},
-    tap::StoreAway,
+    tap::{SentHeaders, StoreAway},
 };
 
 /// Whom a [`Gateway`] serves, and its limits.
@@ -251,7 +251,7 @@ impl Inner {
                 return answer.into_response();
             }
         };
-        let mut text = match text_of(&head.headers, &body, exchange.limit()) {
+        let mut text = match text_of(Encoding::of(&head.headers), &body, exchange.limit()) {
             Ok(text) => text,
             Err(message) => {
                 exchange.observe_overlong(&head, exchange.limit() as u64 + 1);
@@ -317,16 +317,16 @@ pub(super) async fn pass_back(
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();
     let exchange = exchange.named_by(&head.headers);
-    let shown = head.headers.clone();
+    let (shown, encoding) = (SentHeaders::of(&head.headers), Encoding::of(&head.headers));
     remove_hop_by_hop(&mut head.headers);
     let enforced = exchange.enforces_on(Side::Server);
     match (is_event_stream(&head.headers), enforced) {
         (true, _) => pass_events_back(exchange, (head, shown), body, asked).await,
         (false, false) => {
-            let passing = PassingResponse::new(exchange, head.status, shown);
+            let passing = PassingResponse::new(exchange, head.status, shown, encoding);
             Response::from_parts(head, boxed(Tee::new(body, passing)))
         }
-        (false, true) => match judge_and_pass_back(&exchange, head, shown, body).await {
+        (false, true) => match judge_and_pass_back(&exchange, head, (shown, encoding), body).await {
             Ok(response) => response,
             Err(failure) => give(&exchange, Answer::failed(&failure, asked)),
         },
@@ -335,7 +335,7 @@ pub(super) async fn pass_back(
 
 pub(super) async fn pass_events_back(
     exchange: Exchange,
-    (head, shown): (response::Parts, HeaderMap),
+    (head, shown): (response::Parts, SentHeaders),
     body: Answering,
     asked: &Bytes,
 ) -> Response<ProxyBody> {
@@ -362,7 +362,7 @@ pub(super) async fn pass_events_back(
 async fn judge_and_pass_back(
     exchange: &Exchange,
     mut head: response::Parts,
-    shown: HeaderMap,
+    (shown, encoding): (SentHeaders, Option<Encoding>),
     body: Answering,
 ) -> Result<Response<ProxyBody>, Failure> {
     let whole = match read_whole(body, exchange.limit(), exchange.room()).await {
@@ -376,7 +376,7 @@ async fn judge_and_pass_back(
         }
         Err(Unread::Broken) => return Err(Failure::Broken("its response is incomplete".into())),
     };
-    let text = text_of(&shown, &whole.text, exchange.limit()).map_err(Failure::Unjudged)?;
+    let text = text_of(encoding, &whole.text, exchange.limit()).map_err(Failure::Unjudged)?;
     let Ok(verdict) = exchange.judge_response(head.status, shown, Some(text.clone())).await else {
         return Ok(give_unjudged(exchange, Answer::unavailable(Side::Server, &text)));
     };
@@ -390,7 +390,7 @@ async fn judge_and_pass_back(
         (answer.status, answer.headers) = (head.status, head.headers);
     }
     let Answer { status, headers, body } = &answer;
-    exchange.observe_replaced(*status, headers.clone(), &verdict, body.clone());
+    exchange.observe_replaced(*status, headers, &verdict, body.clone());
     Ok(answer.into_response())
 }
 
@@ -405,23 +405,23 @@ fn first_exchange() -> u64 {
 
 /// Gives a response in the server's place.
 pub(super) fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
-    exchange.observe_answer(answer.status, answer.headers.clone(), answer.body.clone());
+    exchange.observe_answer(answer.status, &answer.headers, answer.body.clone());
     answer.into_response()
 }
 
 /// Gives a response in the place of one that nothing is known about.
 pub(super) fn give_unjudged(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
-    exchange.record_answer(answer.status, answer.headers.clone(), answer.body.clone());
+    exchange.record_answer(answer.status, &answer.headers, answer.body.clone());
     answer.into_response()
 }
 
 /// The text of a body, or why it cannot be judged. What cannot be decoded is judged as it is.
 pub(super) fn text_of(
-    headers: &HeaderMap,
+    encoding: Option<Encoding>,
     body: &Bytes,
     limit: usize,
 ) -> Result<Bytes, &'static str> {
-    let Some(encoding) = Encoding::of(headers) else { return Ok(body.clone()) };
+    let Some(encoding) = encoding else { return Ok(body.clone()) };
     match encoding.decode(body, limit) {
         Ok(text) => Ok(text),
         Err(Undecoded::Broken) => Ok(body.clone()),

@@ -8,7 +8,7 @@ use mcp_rules::{
 use super::{
     Counts, Knowledge, Observation, Passage, Rules, Watcher,
     observation::Scribe,
-    queue::{Item, Next, Queue},
+    queue::{Item, Next, Queue, Taker},
 };
 use crate::{BadTools, Policy, Recorder, Verdict, bad_tools};
 
@@ -83,9 +83,10 @@ impl Journal {
 
     /// Takes all lines of a queue until it is closed.
     pub(super) fn run(mut self, queue: &Queue) -> Counts {
+        let mut items = Taker::new(queue);
         let mut is_flushed = true;
         loop {
-            match queue.next(!is_flushed) {
+            match items.next(!is_flushed) {
                 Next::Item { item, behind } => {
                     is_flushed = false;
                     let Item { observation, lost, .. } = item;

@@ -4,6 +4,7 @@ mod journal;
 mod observation;
 mod open_requests;
 mod queue;
+mod sent_headers;
 mod shared;
 
 use std::{
@@ -17,7 +18,10 @@ use mcp_core::{Refusal, Revision, SessionStore, Side};
 use mcp_rules::{Engine, Finding, Identity};
 use tokio::sync::oneshot;
 
-pub(crate) use self::observation::{Event, Part, is_initialize};
+pub(crate) use self::{
+    observation::{Event, Part, is_initialize},
+    sent_headers::SentHeaders,
+};
 pub use self::{observation::Observation, open_requests::OpenRequests};
 
 use self::{journal::Journal, queue::Queue, shared::Worker};

@@ -1,15 +1,12 @@
 use std::{borrow::Cow, fmt::Write as _, ops::Range, sync::Arc, time::SystemTime};
 
 use bytes::Bytes;
-use http::{
-    HeaderMap, HeaderName, HeaderValue,
-    header::{AUTHORIZATION, CONTENT_TYPE, COOKIE, PROXY_AUTHORIZATION, SET_COOKIE},
-};
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::Envelope;
-use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, TraceWriter};
+use mcp_rules::{HttpEvent, HttpPart, SseEvent, TraceEntry, TraceWriter};
 
+use super::SentHeaders;
 use crate::{
     http::{Encoding, Undecoded},
     respond::PROXY,
@@ -48,8 +45,8 @@ enum Traffic {
 /// The part of an HTTP exchange that is observed.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
-    Request { method: String, url: String, headers: HeaderMap },
-    Response { status: u16, headers: HeaderMap },
+    Request { method: String, url: String, headers: SentHeaders },
+    Response { status: u16, headers: SentHeaders },
     Event(Event),
     End,
 }
@@ -255,12 +252,6 @@ impl Observation {
 
     /// About how much memory it takes.
     pub(super) fn size(&self) -> usize {
-        let headers = |headers: &HeaderMap| {
-            headers
-                .iter()
-                .map(|(name, value)| name.as_str().len() + value.len() + 64)
-                .sum::<usize>()
-        };
         size_of::<Observation>()
             + match &self.traffic {
                 Traffic::Stdio { text, .. }
@@ -269,8 +260,8 @@ impl Observation {
                 Traffic::Exit { .. } => 0,
                 Traffic::Http { part, body, .. } => {
                     let part = match part {
-                        Part::Request { url, headers: sent, .. } => url.len() + headers(sent),
-                        Part::Response { headers: sent, .. } => headers(sent),
+                        Part::Request { url, headers, .. } => url.len() + headers.size(),
+                        Part::Response { headers, .. } => headers.size(),
                         Part::Event(_) | Part::End => 0,
                     };
                     part + body.as_ref().map_or(0, Bytes::len)
@@ -439,15 +430,14 @@ fn with_event(
     let headers;
     let (part, expects_json) = match part {
         Part::Request { method, url, headers: sent } => {
-            headers = shown(sent);
+            headers = sent.as_read();
             (HttpPart::Request { method, url, headers: &headers }, true)
         }
         Part::Response { status, headers: sent } => {
-            headers = shown(sent);
-            let kind = sent.get(CONTENT_TYPE).map(HeaderValue::as_bytes);
-            let is_json = kind.is_some_and(|kind| {
-                kind.len() >= JSON.len() && kind[..JSON.len()].eq_ignore_ascii_case(JSON)
-            });
+            headers = sent.as_read();
+            let kind = headers.get("content-type");
+            let start = kind.as_deref().and_then(|kind| kind.as_bytes().get(..JSON.len()));
+            let is_json = start.is_some_and(|start| start.eq_ignore_ascii_case(JSON));
             (HttpPart::Response { status: *status, headers: &headers }, is_json)
         }
         Part::Event(event) => {
@@ -484,22 +474,3 @@ fn text_of(bytes: Option<&Bytes>) -> Option<Cow<'_, str>> {
 }
 
 const JSON: &[u8] = b"application/json";
-
-/// Headers as the rules read them, without credentials: those never reach a recording.
-fn shown(headers: &HeaderMap) -> Headers<'_> {
-    headers.iter().map(|(name, value)| (name.as_str(), shown_value(name, value))).collect()
-}
-
-fn shown_value<'v>(name: &HeaderName, value: &'v HeaderValue) -> Cow<'v, str> {
-    let text = String::from_utf8_lossy(value.as_bytes());
-    match *name {
-        AUTHORIZATION | PROXY_AUTHORIZATION => {
-            // Rules look at the scheme, and at whether there is more.
-            let (scheme, rest) = text.split_once(' ').unwrap_or(("", &text));
-            let space = if scheme.is_empty() { "" } else { " " };
-            format!("{scheme}{space}{}", "x".repeat(rest.len())).into()
-        }
-        COOKIE | SET_COOKIE => "x".repeat(text.len()).into(),
-        _ => text,
-    }
-}

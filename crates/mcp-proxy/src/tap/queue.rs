@@ -1,6 +1,9 @@
 use std::{
     collections::{BTreeSet, VecDeque},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
@@ -45,12 +48,23 @@ pub(super) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
     capacity: usize,
+    /// How many observations wait, and their bytes: those in `state`, and those that the [`Taker`] has
+    /// and has not handed out yet.
+    waiting: AtomicUsize,
+    bytes: AtomicUsize,
+}
+
+/// Takes what is in a queue, of which there is one for each. It takes all that waits at once, so that
+/// those who push hardly ever find it in their way.
+#[derive(Debug)]
+pub(super) struct Taker<'q> {
+    queue: &'q Queue,
+    taken: VecDeque<Item>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     items: VecDeque<Item>,
-    bytes: usize,
     lost: u64,
     lost_in: BTreeSet<Arc<str>>,
     /// The rules for what is taken next, if they have changed.
@@ -77,9 +91,18 @@ enum Wait {
 /// How long after the last observation the next one may wait.
 const DOZE: Duration = Duration::from_millis(1);
 
+/// How many places of a batch are kept for the next one.
+const KEPT_PLACES: usize = 1024;
+
 impl Queue {
     pub(super) fn new(capacity: usize) -> Queue {
-        Queue { state: Mutex::default(), filled: Condvar::new(), capacity }
+        Queue {
+            state: Mutex::default(),
+            filled: Condvar::new(),
+            capacity,
+            waiting: AtomicUsize::new(0),
+            bytes: AtomicUsize::new(0),
+        }
     }
 
     /// Adds an observation, if there is room for it.
@@ -99,14 +122,16 @@ impl Queue {
             return;
         }
         // One always has room, however large.
-        let is_full = state.bytes + size > self.capacity && !state.items.is_empty();
+        let bytes = self.bytes.load(Ordering::Relaxed) + size;
+        let is_full = bytes > self.capacity && !self.is_empty();
         if is_full && reply.is_none() {
             state.lost += 1;
             state.lost_in.extend(observation.shared_session().cloned());
             return;
         }
-        state.bytes += size;
-        let is_urgent = reply.is_some() || state.bytes > self.capacity / 4;
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.bytes.fetch_add(size, Ordering::Relaxed);
+        let is_urgent = reply.is_some() || bytes > self.capacity / 4;
         let (lost, lost_in) = (std::mem::take(&mut state.lost), std::mem::take(&mut state.lost_in));
         state.items.push_back(Item { observation, size, lost, lost_in, reply });
         if state.wait == Wait::Asleep || is_urgent && state.wait == Wait::Dozing {
@@ -121,25 +146,61 @@ impl Queue {
         state.lost_in.extend(observation.shared_session().cloned());
     }
 
+    /// Has everything that is not taken yet judged by other rules.
+    pub(super) fn change_rules(&self, rules: Rules) {
+        self.lock().rules = Some(Box::new(rules));
+        self.filled.notify_one();
+    }
+
+    /// Whether nothing waits, and nothing that was handed out is still worked on.
+    pub(super) fn is_at_rest(&self) -> bool {
+        let state = self.lock();
+        self.is_empty() && !state.busy
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) == 0
+    }
+
+    /// Nothing more is taken; what waits is still handed out.
+    pub(super) fn close(&self) {
+        self.lock().closed = true;
+        self.filled.notify_one();
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Taker<'_> {
+    pub(super) fn new(queue: &Queue) -> Taker<'_> {
+        Taker { queue, taken: VecDeque::new() }
+    }
+
     /// The next observation; waits for one, unless `idle` says that there is something else to do then.
-    pub(super) fn next(&self, idle: bool) -> Next {
+    pub(super) fn next(&mut self, idle: bool) -> Next {
         self.next_within(if idle { Some(Duration::ZERO) } else { None })
     }
 
     /// The next observation; waits for one, but only so long if there is a limit.
-    pub(super) fn next_within(&self, limit: Option<Duration>) -> Next {
-        let mut state = self.lock();
+    pub(super) fn next_within(&mut self, limit: Option<Duration>) -> Next {
+        if let Some(next) = self.hand_out() {
+            return next;
+        }
+        self.taken.shrink_to(KEPT_PLACES);
+        let queue = self.queue;
+        let mut state = queue.lock();
         let mut limit = limit;
         let mut has_dozed = false;
         loop {
             if let Some(rules) = state.rules.take() {
                 return Next::Rules(rules);
             }
-            if let Some(item) = state.items.pop_front() {
-                let behind = state.bytes > self.capacity / 4 * 3;
-                state.bytes -= item.size;
+            std::mem::swap(&mut state.items, &mut self.taken);
+            if let Some(next) = self.hand_out() {
                 state.busy = true;
-                return Next::Item { item, behind };
+                return next;
             }
             if state.closed {
                 return Next::Closed { lost: std::mem::take(&mut state.lost) };
@@ -153,14 +214,14 @@ impl Queue {
             state = match limit {
                 None if dozes => {
                     has_dozed = true;
-                    let waited = self.filled.wait_timeout(state, DOZE);
+                    let waited = queue.filled.wait_timeout(state, DOZE);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
-                None => self.filled.wait(state).unwrap_or_else(PoisonError::into_inner),
+                None => queue.filled.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(time) => {
                     // Whoever limits the time looks after everything then.
                     limit = Some(Duration::ZERO);
-                    let waited = self.filled.wait_timeout(state, time);
+                    let waited = queue.filled.wait_timeout(state, time);
                     waited.unwrap_or_else(PoisonError::into_inner).0
                 }
             };
@@ -168,29 +229,11 @@ impl Queue {
         }
     }
 
-    /// Has everything that is not taken yet judged by other rules.
-    pub(super) fn change_rules(&self, rules: Rules) {
-        self.lock().rules = Some(Box::new(rules));
-        self.filled.notify_one();
-    }
-
-    /// Whether nothing waits, and nothing that was handed out is still worked on.
-    pub(super) fn is_at_rest(&self) -> bool {
-        let state = self.lock();
-        state.items.is_empty() && !state.busy
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.lock().items.is_empty()
-    }
-
-    /// Nothing more is taken; what waits is still handed out.
-    pub(super) fn close(&self) {
-        self.lock().closed = true;
-        self.filled.notify_one();
-    }
-
-    fn lock(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The first of those that were taken together.
+    fn hand_out(&mut self) -> Option<Next> {
+        let item = self.taken.pop_front()?;
+        self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
+        let bytes = self.queue.bytes.fetch_sub(item.size, Ordering::Relaxed);
+        Some(Next::Item { item, behind: bytes > self.queue.capacity / 4 * 3 })
     }
 }

@@ -21,7 +21,7 @@ use crate::tap::{
     Journal, Judgement, Knowledge, Observation, StoreAway,
     journal::Mode,
     observation::Scribe,
-    queue::{Item, Next, Queue},
+    queue::{Item, Next, Queue, Taker},
 };
 
 /// Judges what belongs to sessions, together with other replicas.
@@ -84,6 +84,7 @@ impl Worker {
 
     /// Takes all observations of a queue until it is closed.
     pub(in crate::tap) fn run(mut self, queue: &Queue) {
+        let mut items = Taker::new(queue);
         let mut is_flushed = true;
         loop {
             let limit = match (is_flushed, self.deferred.is_empty()) {
@@ -91,10 +92,10 @@ impl Worker {
                 (true, false) => Some(PATIENCE / 10),
                 (true, true) => None,
             };
-            match queue.next_within(limit) {
+            match items.next_within(limit) {
                 Next::Item { item, behind } => {
                     is_flushed = false;
-                    self.take_batch(item, behind, queue);
+                    self.take_batch(item, behind, &mut items);
                 }
                 // Rules are given to the journal itself.
                 Next::Rules(_) => {}
@@ -115,7 +116,7 @@ impl Worker {
     }
 
     /// Takes what waits, up to a limit.
-    fn take_batch(&mut self, first: Item, behind: bool, queue: &Queue) {
+    fn take_batch(&mut self, first: Item, behind: bool, items: &mut Taker<'_>) {
         let mut batch = Vec::new();
         let mut bytes = 0;
         let mut next = Some((first, behind));
@@ -144,7 +145,7 @@ impl Worker {
             if batch.len() >= MAX_BATCH || bytes >= MAX_BATCH_BYTES {
                 break;
             }
-            next = match queue.next(true) {
+            next = match items.next(true) {
                 Next::Item { item, behind } => Some((item, behind)),
                 Next::Idle | Next::Rules(_) | Next::Closed { lost: 0 } => None,
                 Next::Closed { lost } => {
