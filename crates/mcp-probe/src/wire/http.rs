@@ -3,7 +3,6 @@
 use std::{
     collections::BTreeSet,
     convert::Infallible,
-    error::Error,
     sync::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
@@ -14,17 +13,13 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::body::Incoming as Body;
-use hyper_rustls::{ConfigBuilderExt as _, HttpsConnector};
-use hyper_util::{
-    client::legacy::{Client, connect::HttpConnector},
-    rt::TokioExecutor,
-};
 use mcp_core::{Era, Revision, Side};
 use mcp_rules::{Headers, HttpEvent, HttpPart, SseEvent, TraceEntry, encode_header_value};
 use mcp_transport::http::sse::{Decoded, Decoder};
 use serde_json::Value;
 use tokio::{sync::watch, task::JoinSet};
 
+use super::connections::{Connections, innermost};
 use crate::{
     Limits, Recording, Trouble,
     conversation::{Inbox, Kind, Opening, answering},
@@ -94,8 +89,6 @@ impl HttpReply {
     }
 }
 
-type HttpClient = Client<HttpsConnector<HttpConnector>, UnsyncBoxBody<Bytes, Infallible>>;
-
 #[derive(Debug)]
 pub(crate) struct Http {
     shared: Arc<Shared>,
@@ -104,7 +97,7 @@ pub(crate) struct Http {
 
 #[derive(Debug)]
 struct Shared {
-    client: HttpClient,
+    connections: Connections,
     url: Uri,
     own_headers: HeaderMap,
     recording: Arc<Recording>,
@@ -143,7 +136,7 @@ impl Http {
         limits: &Limits,
     ) -> Result<Http, Trouble> {
         let shared = Shared {
-            client: client(url)?,
+            connections: Connections::to(url)?,
             url: url.clone(),
             own_headers: headers.clone(),
             recording: Arc::clone(recording),
@@ -328,23 +321,7 @@ impl Shared {
         line: u64,
         request: &HttpRequest,
     ) -> Result<(HttpReply, Option<Body>), String> {
-        let shared = Arc::clone(self);
-        let body = Full::new(Bytes::from(request.body.clone())).map_frame(move |frame| {
-            shared.note_sent(line);
-            frame
-        });
-        let mut built = Request::new(body.boxed_unsync());
-        *built.method_mut() = request.method.parse::<Method>().map_err(|e| e.to_string())?;
-        *built.uri_mut() = self.url.clone();
-        for (name, value) in &request.headers {
-            let name: HeaderName = name.parse().map_err(|_| "no header".to_owned())?;
-            let value = HeaderValue::from_str(value).map_err(|e| e.to_string())?;
-            built.headers_mut().append(name, value);
-        }
-        for (name, value) in &self.own_headers {
-            built.headers_mut().insert(name.clone(), value.clone());
-        }
-        let response = self.client.request(built).await.map_err(|error| innermost(&error))?;
+        let response = self.connections.send(|| self.built(line, request)).await?;
         self.note_sent(line);
         let (head, body) = response.into_parts();
         let mut reply = HttpReply {
@@ -371,6 +348,30 @@ impl Shared {
             self.take(reply.line, &reply.body.clone(), exchange);
         }
         Ok((reply, None))
+    }
+
+    fn built(
+        self: &Arc<Self>,
+        line: u64,
+        request: &HttpRequest,
+    ) -> Result<Request<UnsyncBoxBody<Bytes, Infallible>>, String> {
+        let shared = Arc::clone(self);
+        let body = Full::new(Bytes::from(request.body.clone())).map_frame(move |frame| {
+            shared.note_sent(line);
+            frame
+        });
+        let mut built = Request::new(body.boxed_unsync());
+        *built.method_mut() = request.method.parse::<Method>().map_err(|e| e.to_string())?;
+        *built.uri_mut() = self.url.clone();
+        for (name, value) in &request.headers {
+            let name: HeaderName = name.parse().map_err(|_| "no header".to_owned())?;
+            let value = HeaderValue::from_str(value).map_err(|e| e.to_string())?;
+            built.headers_mut().append(name, value);
+        }
+        for (name, value) in &self.own_headers {
+            built.headers_mut().insert(name.clone(), value.clone());
+        }
+        Ok(built)
     }
 
     fn note_sent(&self, line: u64) {
@@ -487,34 +488,4 @@ fn is_json(content_type: Option<&str>) -> bool {
             .next()
             .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
     })
-}
-
-fn client(url: &Uri) -> Result<HttpClient, Trouble> {
-    let config = rustls::ClientConfig::builder_with_provider(Arc::new(
-        rustls::crypto::ring::default_provider(),
-    ))
-    .with_safe_default_protocol_versions()
-    .map_err(|error| Trouble::Unreachable(error.to_string()))?;
-    let config = if url.scheme_str() == Some("https") {
-        config.with_native_roots().map_err(|error| Trouble::Unreachable(error.to_string()))?
-    } else {
-        config.with_root_certificates(rustls::RootCertStore::empty())
-    };
-    let mut http = HttpConnector::new();
-    http.enforce_http(false);
-    http.set_nodelay(true);
-    let connector = hyper_rustls::HttpsConnectorBuilder::new()
-        .with_tls_config(config.with_no_client_auth())
-        .https_or_http()
-        .enable_http1()
-        .wrap_connector(http);
-    Ok(Client::builder(TokioExecutor::new()).build(connector))
-}
-
-fn innermost(error: &dyn Error) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
-    }
-    cause.to_string()
 }

@@ -1,5 +1,6 @@
 //! Raw access to a server: what is sent and received is recorded, and otherwise left alone.
 
+mod connections;
 mod http;
 mod processes;
 mod stdio;
