@@ -326,10 +326,12 @@ pub(super) async fn pass_back(
             let passing = PassingResponse::new(exchange, head.status, shown, encoding);
             Response::from_parts(head, boxed(Tee::new(body, passing)))
         }
-        (false, true) => match judge_and_pass_back(&exchange, head, (shown, encoding), body).await {
-            Ok(response) => response,
-            Err(failure) => give(&exchange, Answer::failed(&failure, asked)),
-        },
+        (false, true) => {
+            match judge_and_pass_back(&exchange, head, (shown, encoding), body).await {
+                Ok(response) => response,
+                Err(failure) => give(&exchange, Answer::failed(&failure, asked)),
+            }
+        }
     }
 }
 

@@ -18,11 +18,11 @@ use mcp_core::{Refusal, Revision, SessionStore, Side};
 use mcp_rules::{Engine, Finding, Identity};
 use tokio::sync::oneshot;
 
+pub use self::{observation::Observation, open_requests::OpenRequests};
 pub(crate) use self::{
     observation::{Event, Part, is_initialize},
     sent_headers::SentHeaders,
 };
-pub use self::{observation::Observation, open_requests::OpenRequests};
 
 use self::{journal::Journal, queue::Queue, shared::Worker};
 use crate::{Policy, Recorder, Verdict};
