@@ -237,3 +237,71 @@ impl Taker<'_> {
         Some(Next::Item { item, behind: bytes > self.queue.capacity / 4 * 3 })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use mcp_core::Side;
+
+    use super::*;
+
+    fn message() -> Observation {
+        Observation::stdio(Side::Client, "{}")
+    }
+
+    #[track_caller]
+    fn lost_before_next(items: &mut Taker<'_>) -> u64 {
+        match items.next(true) {
+            Next::Item { item, .. } => item.lost,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn what_was_taken_with_others_still_waits() {
+        let queue = Queue::new(1 << 20);
+        let mut items = Taker::new(&queue);
+        for _ in 0..3 {
+            queue.push(message());
+        }
+        for _ in 0..2 {
+            assert_eq!(lost_before_next(&mut items), 0);
+            assert!(!queue.is_empty() && !queue.is_at_rest());
+        }
+        assert_eq!(lost_before_next(&mut items), 0);
+        // It may still be worked on.
+        assert!(queue.is_empty() && !queue.is_at_rest());
+        assert!(matches!(items.next(true), Next::Idle));
+        queue.close();
+        assert!(matches!(items.next(false), Next::Closed { lost: 0 }));
+    }
+
+    #[test]
+    fn what_was_taken_with_others_still_needs_room() {
+        let queue = Queue::new(2 * message().size());
+        let mut items = Taker::new(&queue);
+        queue.push(message());
+        queue.push(message());
+        assert_eq!(lost_before_next(&mut items), 0);
+        // The other one was taken with it, and is not handed out yet.
+        queue.push(message());
+        queue.push(message());
+        assert_eq!(lost_before_next(&mut items), 0);
+        assert_eq!(lost_before_next(&mut items), 0);
+        assert!(queue.is_empty());
+        queue.push(message());
+        assert_eq!(lost_before_next(&mut items), 1);
+    }
+
+    #[test]
+    fn losses_behind_the_last_are_told_at_the_end() {
+        let queue = Queue::new(1 << 20);
+        let mut items = Taker::new(&queue);
+        queue.push(message());
+        queue.push(message());
+        assert_eq!(lost_before_next(&mut items), 0);
+        queue.lose(&message());
+        queue.close();
+        assert_eq!(lost_before_next(&mut items), 0);
+        assert!(matches!(items.next(false), Next::Closed { lost: 1 }));
+    }
+}
