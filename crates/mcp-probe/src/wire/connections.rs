@@ -4,6 +4,7 @@ use std::{
     collections::HashSet,
     convert::Infallible,
     error::Error,
+    io::{self, ErrorKind},
     net::SocketAddr,
     sync::{Arc, Mutex, PoisonError},
 };
@@ -65,7 +66,8 @@ impl Connections {
         request: impl Fn() -> Result<Request<Body>, String>,
     ) -> Result<Response<Incoming>, String> {
         let (mut answer, mut connection) = self.send_once(request()?).await;
-        if answer.is_err() && self.has_been_used(&connection) {
+        if answer.as_ref().is_err_and(|error| says_closed(error)) && self.has_been_used(&connection)
+        {
             (answer, connection) = self.send_once(request()?).await;
         }
         let answer = answer.map_err(|error| innermost(&error))?;
@@ -96,6 +98,20 @@ impl Connections {
     }
 }
 
+/// Whether a connection was closed before anything came, and not after something that is no response.
+fn says_closed(error: &(dyn Error + 'static)) -> bool {
+    let is_io = error.downcast_ref::<io::Error>().is_some_and(|error| {
+        matches!(
+            error.kind(),
+            ErrorKind::ConnectionReset | ErrorKind::ConnectionAborted | ErrorKind::BrokenPipe
+        )
+    });
+    let is_http = error.downcast_ref::<hyper::Error>().is_some_and(|error| {
+        error.is_incomplete_message() || error.is_closed() || error.is_canceled()
+    });
+    is_io || is_http || error.source().is_some_and(says_closed)
+}
+
 /// Our end of a connection tells it from others.
 fn own_end(connection: &CaptureConnection) -> Option<SocketAddr> {
     let connected = connection.connection_metadata();
@@ -123,9 +139,14 @@ mod tests {
 
     use super::*;
 
-    /// A server whose connections answer so many requests each, and are closed at the next one. Says
-    /// how many requests have come on each.
-    async fn server(answered: &'static [usize]) -> (Connections, Uri, mpsc::Receiver<usize>) {
+    const ANSWER: &str = "HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+
+    /// A server whose connections answer so many requests each, and the next one with what `last` is
+    /// before they are closed. Says how many requests have come on each.
+    async fn server_with(
+        last: &'static str,
+        answered: &'static [usize],
+    ) -> (Connections, Uri, mpsc::Receiver<usize>) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri: Uri = format!("http://{}/", listener.local_addr().unwrap()).parse().unwrap();
         let (ended, counts) = mpsc::channel(16);
@@ -136,19 +157,22 @@ mod tests {
                 let mut buffer = [0; 1024];
                 while stream.read(&mut buffer).await.is_ok_and(|count| count > 0) {
                     requests += 1;
-                    if requests > *answered {
+                    let is_last = requests > *answered;
+                    let text = if is_last { last } else { ANSWER };
+                    stream.write_all(text.as_bytes()).await.unwrap();
+                    if is_last {
                         break;
                     }
-                    stream
-                        .write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n")
-                        .await
-                        .unwrap();
                 }
                 drop(stream);
                 ended.send(requests).await.unwrap();
             }
         });
         (Connections::to(&uri).unwrap(), uri, counts)
+    }
+
+    async fn server(answered: &'static [usize]) -> (Connections, Uri, mpsc::Receiver<usize>) {
+        server_with("", answered).await
     }
 
     async fn ask(connections: &Connections, uri: &Uri) -> Result<u16, String> {
@@ -184,5 +208,14 @@ mod tests {
         assert_eq!(ask(&connections, &uri).await, Ok(200));
         assert!(ask(&connections, &uri).await.is_err());
         assert_eq!([counts.recv().await, counts.recv().await], [Some(2), Some(1)]);
+    }
+
+    #[tokio::test]
+    async fn an_answer_that_is_none_is_the_servers_own_on_any_connection() {
+        let (connections, uri, mut counts) = server_with("no HTTP\r\n\r\n", &[1, 1]).await;
+        assert_eq!(ask(&connections, &uri).await, Ok(200));
+        assert!(ask(&connections, &uri).await.is_err());
+        assert_eq!(counts.recv().await, Some(2));
+        assert!(counts.try_recv().is_err());
     }
 }
