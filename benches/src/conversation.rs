@@ -120,7 +120,8 @@ pub fn measure(tools: &[Tool], rounds: usize, longest: usize) -> String {
     add(HEAD);
     for sessions in [1, 10, 100, 1_000, 10_000] {
         if sessions * 20 <= longest {
-            add(&interleaved(&messages, sessions).row(&format!("{sessions} sessions")));
+            let plural = if sessions == 1 { "" } else { "s" };
+            add(&interleaved(&messages, sessions).row(&format!("{sessions} session{plural}")));
         }
     }
     text

@@ -87,7 +87,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for (path, what) in [("/mcp", "HTTP JSON"), ("/sse", "HTTP event streams")] {
         for connections in [1, 64] {
-            let title = format!("{what}, {connections} connections");
+            let plural = if connections == 1 { "" } else { "s" };
+            let title = format!("{what}, {connections} connection{plural}");
             if wanted(&title) {
                 let (_server, address) = programs.server()?;
                 let all = programs.before(&address, &scratch.0)?;
@@ -96,7 +97,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
     }
     for connections in [1, 64] {
-        let title = format!("HTTP to stdio, {connections} sessions");
+        let plural = if connections == 1 { "" } else { "s" };
+        let title = format!("HTTP to stdio, {connections} session{plural}");
         if wanted(&title) {
             // A bridge of others is slow, and its every session is a process.
             let scale = Scale { calls: scale.calls / 10, ..scale };
@@ -204,7 +206,7 @@ fn goals(tables: &[Table], idle: Option<(usize, u64)>) -> Vec<Goal> {
             is_met: Some(added < Duration::from_micros(25)),
         });
     }
-    for table in tables.iter().filter(|table| table.title.contains("connections")) {
+    for table in tables.iter().filter(|table| table.title.contains("connection")) {
         let title = &table.title;
         let added = table.added(OBSERVING).zip(table.added("nginx"));
         goals.push(Goal {
@@ -216,7 +218,7 @@ fn goals(tables: &[Table], idle: Option<(usize, u64)>) -> Vec<Goal> {
         });
         goals.push(throughput(table, OBSERVING, "nginx", 0.8));
     }
-    for table in tables.iter().filter(|table| table.title.contains("sessions")) {
+    for table in tables.iter().filter(|table| table.title.contains("session")) {
         goals.push(throughput(table, OBSERVING, "mcp-proxy (npm)", 10.0));
         goals.push(throughput(table, OBSERVING, "supergateway (npm)", 10.0));
     }

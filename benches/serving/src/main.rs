@@ -38,21 +38,21 @@ struct Arguments {
 /// The file's introduction.
 const ABOUT: &str = "# Serving
 
-An echo tool called with a short text: plumb's SDK and [rmcp](https://crates.io/crates/rmcp) with the same plain client,
-interleaved in one run. `scripts/bench` writes this file; `benches/serving` is the program. Do not compare figures of
-different runs or tables. rmcp reads its standard streams with `stdio_pipes`, its fastest mode, answers with plain JSON
-where it can, and has no WebSocket. `TCP_NODELAY` is set on its server's sockets, as on ours; without it, answers in
-sessions take 40 ms.
+The same plain client calls an echo tool with a short text, on servers built with plumb's SDK and with
+[rmcp](https://crates.io/crates/rmcp), interleaved in one run. `scripts/bench` writes this file; `benches/serving` is the
+program. Do not compare figures of different runs or tables. rmcp reads its standard streams with `stdio_pipes`, its
+fastest mode, answers with plain JSON where it can, and has no WebSocket. `TCP_NODELAY` is set on the sockets of both
+servers; without it, rmcp's answers in sessions take 40 ms.
 
-With one request in flight, the figures mostly show how fast the machine wakes a process, which varies by a factor of five
-here, and depends on whether the system puts client and server on one core or on two. In the pinned table the client runs
+With one request in flight, the figures mostly show how fast the machine wakes a process. That varies by a factor of five
+here, depending on whether the system puts client and server on one core or on two. In the pinned tables the client runs
 on core 0 and the server, with all its threads, on core 1. The last column, the server's CPU time per request, varies
 least.
 
-Enforcing was to cost at most 10 % of the throughput over HTTP and 20 % of a full pipe, and costs more. The cost is spread
-thin: to judge one stateless exchange takes 30,000 instructions besides parsing, an exchange of a session 21,000, and no
-function of them takes more than a seventh. Run by itself that takes 2.2 µs; in a server, where the kernel and the HTTP
-library use the caches in between, twice as long.
+The goals for enforcing were at most 10 % of the throughput over HTTP and 20 % on a full pipe; both are missed. No single
+function dominates: judging a stateless exchange takes 30,000 instructions besides parsing, an exchange in a session takes
+21,000, and no function takes more than a seventh of them. In isolation this takes 2.2 µs; in a server, where the
+kernel and the HTTP library compete for the caches, twice as long.
 
 ";
 
@@ -101,7 +101,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     }
     for (era, what) in [(Era::Session, "sessions"), (Era::Stateless, "stateless")] {
         for width in [1, 16] {
-            let title = format!("HTTP, {what}, {width} connections");
+            let plural = if width == 1 { "" } else { "s" };
+            let title = format!("HTTP, {what}, {width} connection{plural}");
             if !wanted(&title) {
                 continue;
             }
