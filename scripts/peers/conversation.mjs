@@ -1,5 +1,5 @@
-// What every TypeScript client here says to a server. The clients differ in how they are made and in a few signatures,
-// which `peer` hides: {client, capabilities, legacy, call(params, options), listen?, tasks?, unknownMethod?}.
+// The conversation that every TypeScript client here has with a server. The clients differ in how they are constructed and in
+// a few signatures, which `peer` hides: {client, capabilities, legacy, call(params, options), listen?, tasks?, unknownMethod?}.
 
 export const log = (...parts) =>
   console.error('#', ...parts.map(part => (typeof part === 'string' ? part : JSON.stringify(part)?.slice(0, 160))));

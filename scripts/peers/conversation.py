@@ -1,4 +1,4 @@
-"""What every Python client here says to a server. `peer` hides where the SDK's versions differ."""
+"""The conversation that every Python client here has with a server. `peer` hides differences between SDK versions."""
 
 import asyncio
 import re

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A reverse proxy on loopback that writes what it passes on as a trace.
+"""A reverse proxy on loopback that records the traffic in the trace format.
 
 http_tee.py OUT.jsonl LISTEN_PORT SERVER_PORT [--cut EVENTS]
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a stdio server, passes both streams through byte by byte, and writes a trace.
+"""Runs a stdio server, passes both streams through byte by byte, and records them in the trace format.
 
 stdio_tee.py OUT.jsonl -- COMMAND ARGUMENTS…
 
