@@ -45,7 +45,7 @@ pub enum SyntaxErrorKind {
     #[error("there is no JSON value here")]
     Empty,
     /// U+FEFF before the value; RFC 8259 section 8.1 forbids sending it.
-    #[error("a byte order mark stands before the value")]
+    #[error("a byte order mark precedes the value")]
     ByteOrderMark,
     /// The text ends inside a value: more bytes might complete it.
     #[error("expected {expected}, found the end")]
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn messages_read_well() {
         check(b" \n", "there is no JSON value here at byte 0");
-        check(b"\xEF\xBB\xBF{}", "a byte order mark stands before the value at byte 0");
+        check(b"\xEF\xBB\xBF{}", "a byte order mark precedes the value at byte 0");
         check(br#"{"a":1]"#, "expected `,` or `}` after a member, found `]` at byte 6");
         check(b"[1 2]", "expected `,` or `]` after an element, found `2` at byte 3");
         check(b"[1,]", "expected a value after `,`, found `]` at byte 3");

@@ -371,7 +371,7 @@ fn judge_empty_data(event: &HttpEvent<'_>, session: &Session, notes: &mut Notes)
     let other_transport = session.exchange(event.exchange).is_some_and(Exchange::is_http_sse);
     if !primes && !is_retry && !other_transport && SSE_DATA_INVALID.applies.contains(revision) {
         notes.always(
-            Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is no message")
+            Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is not a message")
                 .help("keep a stream open with comment lines"),
         );
     }

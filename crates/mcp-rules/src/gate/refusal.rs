@@ -50,7 +50,7 @@ pub(crate) fn refuse<'a>(
         refusals.entry(*index).or_insert_with(|| Refusal {
             index: *index,
             reason: reason_of(*code, kinds.is_response(*index)),
-            message: format!("it could not be judged: {message}"),
+            message: format!("it could not be checked: {message}"),
             findings: Vec::new(),
             facts: facts.as_ref().and_then(|facts| Json::of(facts).ok()),
         });

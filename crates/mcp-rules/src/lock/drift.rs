@@ -48,7 +48,7 @@ pub enum Change {
 
 impl Drift {
     /// What to do about it.
-    pub const HELP: &str = "if this is wanted, write the lock again with `plumb lock`";
+    pub const HELP: &str = "if the change is intended, write the lock again with `plumb lock`";
 
     /// The rule that it breaks.
     pub fn rule(&self) -> &'static RuleMeta {
@@ -85,10 +85,10 @@ impl fmt::Display for Drift {
         let subject = self.subject();
         match &self.change {
             Change::Added if self.part.is_none() => {
-                write!(f, "{subject} is spoken, but the lock does not have it")
+                write!(f, "{subject} is supported, but it is not in the lock")
             }
-            Change::Removed if self.part.is_none() => write!(f, "{subject} is no longer spoken"),
-            Change::Added => write!(f, "{subject} is offered, but the lock does not have it"),
+            Change::Removed if self.part.is_none() => write!(f, "{subject} is no longer supported"),
+            Change::Added => write!(f, "{subject} is offered, but it is not in the lock"),
             Change::Removed => write!(f, "{subject} is no longer offered"),
             Change::Changed { pointer, before, now } => {
                 let place =

@@ -395,7 +395,7 @@ impl<'e> Observer<'e> {
     ) {
         if self.kept.is_trace {
             if error.kind != SyntaxErrorKind::Empty {
-                let message = format!("the line is no trace record: {error}");
+                let message = format!("the line is not a trace record: {error}");
                 let fault = Fault::new(&framing::TRACE_LINE_INVALID, message);
                 self.report(number, text, fault, judged);
             }
@@ -522,6 +522,6 @@ fn resembles_message(value: Node<'_>) -> bool {
 }
 
 fn byte_order_mark() -> Fault {
-    Fault::new(&framing::BYTE_ORDER_MARK, "a byte order mark stands before the message")
+    Fault::new(&framing::BYTE_ORDER_MARK, "a byte order mark precedes the message")
         .help("write UTF-8 without a byte order mark")
 }

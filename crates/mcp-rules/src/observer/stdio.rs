@@ -82,7 +82,7 @@ fn cut_fault(cut: Cut) -> Option<Fault> {
     match cut {
         Cut::Line | Cut::FurtherOfSeveral => None,
         Cut::FirstOfSeveral => Some(
-            Fault::new(&framing::MULTIPLE_MESSAGES, "one line holds several messages")
+            Fault::new(&framing::MULTIPLE_MESSAGES, "one line contains several messages")
                 .help("end every message with a line break"),
         ),
         Cut::SeveralLines => Some(

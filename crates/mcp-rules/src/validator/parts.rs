@@ -142,7 +142,7 @@ impl Validator {
         let policy = self.settings().profile.error_codes();
         let message = match policy.classify(self.revision, code) {
             ErrorCodeClass::ReservedUndefined => {
-                format!("{code} lies in the range JSON-RPC keeps for itself")
+                format!("{code} is in the range that JSON-RPC reserves")
             }
             ErrorCodeClass::ProtocolUndefined => {
                 format!("{} defines no error {code}", self.revision)

@@ -70,7 +70,7 @@ pub(crate) fn report_unreadable(
         }
         SyntaxErrorKind::ByteOrderMark if begins_like_json(bytes.get(BOM.len()..)) => {
             let mark = Span { start: 0, end: BOM.len() };
-            let fault = fault(rule, "a byte order mark stands before the message".into());
+            let fault = fault(rule, "a byte order mark precedes the message".into());
             findings.report(fault.at(mark).help("send UTF-8 without a byte order mark"));
         }
         _ if carrier != Carrier::Stdio => findings.report(fault(rule, error.to_string())),
@@ -117,5 +117,5 @@ pub(crate) fn too_long(length: Option<usize>, limit: usize) -> Fault {
         None => format!("longer than the limit of {limit} bytes"),
     };
     Fault::new(&MESSAGE_SIZE_LIMIT, message)
-        .help("the message was skipped; raise limits.message_bytes to judge it")
+        .help("the message was skipped; raise `limits.message_bytes` to check it")
 }

@@ -97,7 +97,7 @@ fn check_url(url: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(&URL_USERINFO, "the URL carries a user name or password")
                 .at(url.span())
-                .help("let the page ask who the user is; an address must not be enough to act for them"),
+                .help("let the page identify the user; the URL alone must not be enough to act for them"),
         );
     }
 }

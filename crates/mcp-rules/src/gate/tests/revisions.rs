@@ -50,7 +50,7 @@ fn passes(gate: &mut SessionGate, from: Side, message: &str) {
 #[track_caller]
 fn refusal(gate: &mut SessionGate, from: Side, message: &str) -> mcp_core::Refusal {
     let [refusal] = <[_; 1]>::try_from(judge(gate, from, message).refusals).expect(message);
-    assert!(refusal.message.starts_with("it could not be judged"), "{}", refusal.message);
+    assert!(refusal.message.starts_with("it could not be checked"), "{}", refusal.message);
     refusal
 }
 

@@ -71,7 +71,7 @@ fn a_request_under_an_unpublished_version_is_told_which_are_known() {
         let refusals = request(&mut gate, 1, "POST", version, LIST);
         let [refusal] = &refusals[..] else { panic!("{version}: {refusals:?}") };
         assert_eq!(refusal.reason, RefusalReason::UnsupportedRevision);
-        assert!(refusal.message.starts_with("it could not be judged"), "{}", refusal.message);
+        assert!(refusal.message.starts_with("it could not be checked"), "{}", refusal.message);
         let facts = refusal.facts.as_ref().unwrap().to_value().unwrap();
         assert_eq!(facts["supported"].as_array().unwrap().len(), Revision::ALL.len());
         assert!(facts["requested"].as_str().unwrap().len() < 100, "{facts}");
@@ -145,7 +145,7 @@ fn the_header_does_not_matter_where_the_message_or_the_operator_says_the_revisio
     assert_eq!(request(&mut gate, 1, "POST", UNPUBLISHED, INITIALIZE), []);
     let mut gate = joining(Side::Server, Strictness::Enforce);
     let [refusal] = &request(&mut gate, 1, "POST", UNPUBLISHED, MODERN)[..] else { panic!() };
-    assert_eq!(refusal.message, "the header says 2099-01-01, the body 2026-07-28");
+    assert_eq!(refusal.message, "the header says 2099-01-01, but the body says 2026-07-28");
     let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
     let messages = SessionGate::new(engine, Strictness::Enforce, Carrier::HttpBody);
     let settled = messages.settled(Revision::V2025_11_25).guarding(Side::Server);

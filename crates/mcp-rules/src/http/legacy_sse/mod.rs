@@ -101,10 +101,10 @@ impl LegacySse {
         notes.always(
             Fault::new(
                 &WRONG_ENDPOINT,
-                format!("the message is posted to `{url}`; the server gave `{endpoint}`"),
+                format!("the message is posted to `{url}`, but the server gave `{endpoint}`"),
             )
             .related(at.line(), "the endpoint was given here")
-            .help("post to the URI of the `endpoint` event, its query included"),
+            .help("post to the URI of the `endpoint` event, including its query"),
         );
     }
 

@@ -229,7 +229,7 @@ impl Requests {
             notes.always(
                 Fault::new(
                     &GET_REMOVED,
-                    format!("2026-07-28 has no {} on the endpoint", exchange.method),
+                    format!("2026-07-28 does not allow {} on the endpoint", exchange.method),
                 )
                 .help(
                     "for notifications POST `subscriptions/listen`; there are no sessions to end",
@@ -240,15 +240,18 @@ impl Requests {
             notes.always(
                 Fault::new(
                     &LAST_EVENT_ID,
-                    format!("the client resumes after `{id}`, which 2026-07-28 does not have"),
+                    format!("the client resumes a stream after `{id}`, but 2026-07-28 streams cannot be resumed"),
                 )
-                .help("leave `Last-Event-ID` out and send the request again under a new id"),
+                .help("omit `Last-Event-ID`, and send the request again with a new id"),
             );
         }
         if exchange.posted.iter().any(|posted| &*posted.name == "notifications/cancelled") {
             notes.always(
-                Fault::new(&CANCELLED_POSTED, "a cancellation is posted")
-                    .help("close the response stream of the request instead"),
+                Fault::new(
+                    &CANCELLED_POSTED,
+                    "the client sends `notifications/cancelled` over HTTP",
+                )
+                .help("close the response stream of the request instead"),
             );
         }
     }

@@ -204,7 +204,7 @@ fn judge_type(
     }
     let asked = exchange.requests().next().map_or("", |asked| &asked.name);
     let answer = match kind {
-        Some(kind) => format!("`{asked}` is answered with the type `{kind}`"),
+        Some(kind) => format!("`{asked}` is answered with content type `{kind}`"),
         None => format!("`{asked}` is answered with status {status} and no `Content-Type`"),
     };
     notes.always(
@@ -219,8 +219,8 @@ fn judge_buffering(headers: &Headers<'_>, notes: &mut Notes) {
     let value = headers.value(HeaderName::XAccelBuffering);
     let message = match value.as_deref().map(str::trim) {
         Some(value) if value.eq_ignore_ascii_case("no") => return,
-        Some(value) => format!("`X-Accel-Buffering` is `{value}`: proxies may hold events back"),
-        None => "the event stream lacks `X-Accel-Buffering`: proxies may hold events back".into(),
+        Some(value) => format!("`X-Accel-Buffering` is `{value}`: proxies may delay events"),
+        None => "the event stream lacks `X-Accel-Buffering`: proxies may delay events".into(),
     };
     notes.always(
         Fault::new(&BUFFERING, message)
@@ -234,7 +234,7 @@ fn judge_get(headers: &Headers<'_>, exchange: &Exchange, notes: &mut Notes) {
         return;
     }
     let answer = match headers.value(HeaderName::ContentType) {
-        Some(kind) => format!("the type `{kind}`"),
+        Some(kind) => format!("content type `{kind}`"),
         None => "no `Content-Type`".to_owned(),
     };
     notes.always(

@@ -96,10 +96,10 @@ impl Deliveries {
         match self.copy(event, exchange, known) {
             Copy::Elsewhere(first) if event.settled => {
                 notes.always(
-                    Fault::new(&BROADCAST, "the message was sent on another stream already")
+                    Fault::new(&BROADCAST, "the message was already sent on another stream")
                         .related(first.line, "it was sent here")
                         .help(
-                            "send each message on one stream; make streams resumable against loss",
+                            "send each message on one stream only; make streams resumable so that nothing is lost",
                         ),
                 );
                 return Delivery::Again;

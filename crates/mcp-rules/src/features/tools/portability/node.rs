@@ -41,7 +41,7 @@ fn check_boolean(spot: Spot<'_>, findings: &mut Findings<'_>) {
     findings.report(
         Fault::new(
             &BOOLEAN_SCHEMA,
-            "a schema that is just `true` or `false`: Gemini, opencode and the Claude Agent SDK fail on it",
+            "the schema is just `true` or `false`: Gemini, opencode and the Claude Agent SDK fail on it",
         )
         .at(spot.schema.span())
         .help("write an object with a `type`"),
@@ -55,19 +55,19 @@ fn check_type(spot: Spot<'_>, findings: &mut Findings<'_>) {
             findings.report(
                 Fault::new(
                     &MISSING_TYPE,
-                    "no `type`: Gemini refuses it and Gemini CLI skips the tool",
+                    "the schema has no `type`: Gemini refuses it and Gemini CLI skips the tool",
                 )
                 .at(spot.schema.span())
-                .help("name the type, beside an `enum` too; take free values as a string of JSON"),
+                .help("add a `type`, even next to an `enum`; accept arbitrary values as a JSON string"),
             );
         }
         return;
     };
     if kind.is_array() {
         findings.report(
-            Fault::new(&UNION_TYPE, "`type` is a list, which Gemini refuses")
-                .at(kind.span())
-                .help("give one type; leave an optional parameter out of `required` instead of allowing null"),
+            Fault::new(&UNION_TYPE, "`type` is a list, which Gemini refuses").at(kind.span()).help(
+                "give one type; instead of allowing null, do not list the parameter in `required`",
+            ),
         );
     }
 }
@@ -81,7 +81,7 @@ fn check_array(spot: Spot<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &TUPLE,
-                "items by position: xAI refuses them, VS Code and Gemini change or refuse them",
+                "the schema defines items by position: xAI refuses it, VS Code and Gemini change or refuse it",
             )
             .at(tuple.span())
             .help("use an object with named properties, or one schema for all items"),
@@ -91,10 +91,10 @@ fn check_array(spot: Spot<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &ARRAY_WITHOUT_ITEMS,
-                "an array without `items`: OpenAI, Gemini and VS Code refuse the tool",
+                "the array has no `items`: OpenAI, Gemini and VS Code refuse the tool",
             )
             .at(spot.schema.span())
-            .help("say what the array holds: `\"items\": {\"type\": \"string\"}`"),
+            .help("say what the array contains: `\"items\": {\"type\": \"string\"}`"),
         );
     }
 }
@@ -132,10 +132,10 @@ fn check_object(spot: Spot<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &OPEN_MAP,
-                "an open map: Claude Code and others drop its entries, OpenAI's strict mode refuses it",
+                "the object is a map with any keys: Claude Code and others drop its entries, OpenAI's strict mode refuses it",
             )
             .at(others.span())
-            .help("take a list of objects with a name and a value"),
+            .help("accept a list of objects with a name and a value"),
         );
         return;
     }
@@ -145,10 +145,10 @@ fn check_object(spot: Spot<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &OBJECT_WITHOUT_PROPERTIES,
-                "an object without properties: Gemini refuses it, others send an empty object",
+                "the object has no properties: Gemini refuses it, and other models send an empty object",
             )
             .at(spot.schema.span())
-            .help("list its properties, or take a string of JSON"),
+            .help("list its properties, or accept a JSON string"),
         );
     }
 }
@@ -168,7 +168,7 @@ fn check_required(spot: Spot<'_>, findings: &mut Findings<'_>) {
             findings.report(
                 Fault::new(
                     &REQUIRED_UNDEFINED,
-                    "required, but not among the `properties`: Gemini refuses the tool",
+                    "the property is required but not in `properties`: Gemini refuses the tool",
                 )
                 .at(name.span())
                 .help("define the property, or do not require it"),
@@ -187,13 +187,13 @@ fn check_format(spot: Spot<'_>, findings: &mut Findings<'_>) {
     }
     let (message, help) = if number {
         (
-            "no standard format of a number: strict validators such as Genkit's refuse the tool",
-            "leave `format` out and use `minimum` and `maximum`",
+            "not a standard number format: strict validators such as Genkit's refuse the tool",
+            "omit `format`, and use `minimum` and `maximum`",
         )
     } else {
         (
-            "Gemini takes no string format but `date-time` and `enum`, OpenAI's strict mode only some",
-            "leave `format` out and name the form in the description",
+            "Gemini accepts no string format but `date-time` and `enum`, OpenAI's strict mode only some",
+            "omit `format`, and describe the format in the description",
         )
     };
     findings.report(Fault::new(&FORMAT, message).at(format.span()).help(help));
@@ -204,12 +204,9 @@ fn check_enum(spot: Spot<'_>, findings: &mut Findings<'_>) {
     let odd = |value: &Node<'_>| !value.is_string() || value.str_eq("");
     if let Some(value) = values.into_iter().flat_map(Node::elements).find(odd) {
         findings.report(
-            Fault::new(
-                &ENUM_VALUE,
-                "Gemini refuses an enum value that is no string, or an empty one",
-            )
-            .at(value.span())
-            .help("use non-empty strings, or `minimum` and `maximum` for numbers"),
+            Fault::new(&ENUM_VALUE, "Gemini refuses enum values that are empty or not strings")
+                .at(value.span())
+                .help("use non-empty strings, or `minimum` and `maximum` for numbers"),
         );
     }
 }
@@ -223,7 +220,7 @@ fn check_pattern(spot: Spot<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &PATTERN_LOOKAROUND,
-                "the pattern looks ahead or behind: OpenAI models and llama.cpp refuse the tool",
+                "the pattern has look-around: OpenAI models and llama.cpp refuse the tool",
             )
             .at(pattern.span())
             .help("write it without `(?=`, `(?!`, `(?<=` and `(?<!`, or check in the tool"),
@@ -242,7 +239,7 @@ fn check_keywords(spot: Spot<'_>, findings: &mut Findings<'_>) {
                     format!("OpenAI refuses a tool with `{name}` in its schema"),
                 )
                 .at(keyword.span())
-                .help("use `anyOf` for alternatives, and write merged schemas out"),
+                .help("use `anyOf` for alternatives, and merge combined schemas into one"),
             );
         }
         let refusing = is(&[
@@ -275,8 +272,8 @@ fn instead_of(keyword: &str) -> &'static str {
         "const" => "use an `enum` of one string",
         "exclusiveMinimum" => "use `minimum`",
         "exclusiveMaximum" => "use `maximum`",
-        "propertyNames" | "patternProperties" => "take a list of objects with a name and a value",
-        _ => "say it in the description and check it in the tool",
+        "propertyNames" | "patternProperties" => "accept a list of objects with a name and a value",
+        _ => "describe it in the description, and check it in the tool",
     }
 }
 
@@ -292,10 +289,10 @@ fn check_description(spot: Spot<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &DESCRIPTION_LENGTH,
-                format!("the description has {length} characters; VS Code cuts it at {LONGEST_DESCRIPTION} for GPT-4 models"),
+                format!("the description has {length} characters; VS Code truncates it to {LONGEST_DESCRIPTION} for GPT-4 models"),
             )
             .at(description.span())
-            .help("say what matters first, and move the rest into a prompt or a resource"),
+            .help("put what matters first, and move the rest into a prompt or a resource"),
         );
     }
 }
