@@ -232,7 +232,7 @@ impl Tokens {
             }
             return;
         };
-        // What could not be read may have been a request that uses the token again.
+        // An unreadable message may have been a request that uses the token again.
         if known.sent_unreadable(asker) {
             entry.life = Life::Unsure;
         }

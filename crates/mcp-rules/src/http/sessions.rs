@@ -42,7 +42,7 @@ pub(crate) struct Sessions {
 struct IdHistory {
     assigned: Option<Moment>,
     ended: Option<Ended>,
-    /// Whether a GET that may have been on its way when the session ended has come since.
+    /// Whether a GET that may have been in flight when the session ended was already excused.
     crossed: bool,
 }
 
@@ -161,7 +161,7 @@ impl Sessions {
         };
         self.has_older |= self.current.is_none();
         let ended = self.ended(id);
-        // To end what has ended does no harm.
+        // Ending a session twice does no harm.
         if let Some(Ended { at, by: End::NotFound }) = ended
             && !exchange.is_delete()
             && !self.crosses(id, exchange)
@@ -179,8 +179,8 @@ impl Sessions {
         exchange.session.after = ended;
     }
 
-    /// Whether a request for a session that has ended may have been on its way when the server said
-    /// so: clients open the server's stream beside their first requests.
+    /// Whether a request for a session that has ended may have been in flight when it ended: clients
+    /// open the server's stream in parallel with their first requests.
     fn crosses(&mut self, id: &str, exchange: &Exchange) -> bool {
         let may_cross = exchange.is_get() && self.current.as_deref() == Some(id);
         let history = self.ids.get_mut(id).filter(|_| may_cross);
@@ -246,7 +246,7 @@ impl Sessions {
         if let Some(ended) = exchange.session.after.take()
             && status != 404
             && !is_other_refusal(status)
-            // To end what has ended does no harm.
+            // Ending a session twice does no harm.
             && !(exchange.is_delete() && (200..300).contains(&status))
         {
             let reason = match ended.by {
@@ -296,7 +296,7 @@ impl Sessions {
                 self.revive(id);
                 return;
             }
-            // Routers use it for methods that they do not know, and some servers for "no such method".
+            // Routers answer 404 to unknown HTTP methods, and some servers to unknown RPC methods.
             404 if is_known && event.error_code() != Some(-32601) => End::NotFound,
             _ => return,
         };

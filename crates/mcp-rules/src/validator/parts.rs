@@ -86,7 +86,7 @@ impl Validator {
     }
 
     fn response(&self, id: &[u8], outcome: Outcome<'_>) -> Answer {
-        // Each part on its own first, so that none can break out of its place.
+        // Each part is parsed on its own first, so that none can inject other members.
         self.parse(&mut Tape::new(), id)?;
         let mut tape = Tape::new();
         let (Outcome::Result(body) | Outcome::Error(body) | Outcome::Either(body)) = outcome;

@@ -105,12 +105,12 @@ fn begins_like_json(bytes: Option<&[u8]>) -> bool {
     matches!(bytes.map(<[u8]>::trim_ascii_start), Some([b'{' | b'[', ..]))
 }
 
-/// A message that was not read to its end.
+/// The fault of a message that is nested too deeply, which was not parsed to its end.
 pub(crate) fn too_deep(limit: usize) -> Fault {
     Fault::new(&json::DEPTH_LIMIT, format!("nested deeper than {limit} levels"))
 }
 
-/// A message that was not even read.
+/// The fault of a message that is too long, which was not parsed.
 pub(crate) fn too_long(length: Option<usize>, limit: usize) -> Fault {
     let message = match length {
         Some(length) => format!("{length} bytes exceed the limit of {limit}"),

@@ -80,7 +80,7 @@ pub(crate) fn check(
     }
 }
 
-/// Reports what already the base specification forbids.
+/// Reports violations of JSON-RPC 2.0 itself.
 #[cold]
 fn report_faults(
     envelope: &Envelope<'_>,

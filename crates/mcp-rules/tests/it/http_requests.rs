@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use mcp_core::Side;
-use mcp_rules::{Finding, Origin, Severity};
+use mcp_rules::{Finding, RecordingInfo, Severity};
 
 use crate::{observe::observe, traces::settings_for};
 
@@ -11,7 +11,7 @@ fn finding(rule: &str, trace: &str) -> Finding {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/http");
     let path = root.join(rule).join(trace).with_extension("jsonl");
     let text = fs::read(&path).expect("a readable trace");
-    let mut found = observe(&text, settings_for(&path), Origin::default());
+    let mut found = observe(&text, settings_for(&path), RecordingInfo::default());
     found.retain(|finding| finding.rule.name == rule);
     found.pop().expect("the rule fires")
 }

@@ -1,10 +1,10 @@
-//! What a server offers, as it passes, against a lock.
+//! Compares what a server offers in live traffic with a lock.
 
 use std::sync::Arc;
 
 use mcp_core::Revision;
 use mcp_rules::{
-    Engine, LineReader, Observer, Origin, Profile, Ruling, Settings,
+    Engine, LineReader, Observer, Profile, RecordingInfo, Ruling, Settings,
     lock::{Lock, LockedOffer, Part},
 };
 use mcp_schema::Schemas;
@@ -29,7 +29,7 @@ fn lock() -> Lock {
     [(REVISION, offer)].into_iter().collect()
 }
 
-/// A conversation in which a server says these things, each to the request before it.
+/// A conversation in which a server sends these results and notifications.
 fn lines(said: &[(&str, Value, Value)]) -> Vec<String> {
     let mut lines = Vec::new();
     for (index, (method, params, result)) in said.iter().enumerate() {
@@ -54,13 +54,13 @@ fn lines(said: &[(&str, Value, Value)]) -> Vec<String> {
 
 fn rulings(said: &[(&str, Value, Value)], settings: Settings) -> Vec<Ruling> {
     let engine = Engine::new(Schemas::embedded(), settings).with_lock(Arc::new(lock()));
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     let mut reader = LineReader::new(&engine.settings().limits);
     let mut rulings = Vec::new();
     for (number, line) in (1..).zip(lines(said)) {
         // Saved and restored at every line, as replicas do.
         let mut restored = observer.suspend().resume(&engine);
-        rulings.push(reader.read(line.as_bytes(), |read| restored.rule(number, read, |_| None)));
+        rulings.push(reader.read(line.as_bytes(), |read| restored.decide(number, read, |_| None)));
         observer = restored;
     }
     rulings

@@ -38,7 +38,7 @@ pub(crate) enum ResultType {
     InputRequired,
     /// Defined by an extension; only that knows the shape.
     Foreign,
-    /// Already reported; nothing can be said about the rest.
+    /// Already reported; the rest cannot be judged.
     Unusable,
 }
 

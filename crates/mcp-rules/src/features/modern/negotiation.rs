@@ -16,7 +16,7 @@ use crate::{
 /// Maximum remembered refused versions; nobody tries many.
 const MAX_REFUSED: usize = 16;
 
-/// What a server has said about versions.
+/// The versions that a server has accepted, refused and listed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Negotiations {
     refused: Bounded<Box<str>, Refusal>,

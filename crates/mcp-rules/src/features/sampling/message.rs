@@ -99,8 +99,8 @@ fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findin
     }
 }
 
-/// The tool uses of a message by their ids, or the tool results by the ids of their uses: looked up
-/// rather than compared one by one, since a message may have as many of both as it likes.
+/// The tool uses of a message by their ids, or its tool results by the ids of their uses. Indexed, as
+/// comparing all pairs would take quadratic time.
 #[derive(Debug, Default)]
 struct ToolBlocks<'a>(HashMap<Cow<'a, [u8]>, Node<'a>>);
 
@@ -113,7 +113,7 @@ impl<'a> ToolBlocks<'a> {
         ToolBlocks::of(message, Kind::Result, "toolUseId")
     }
 
-    /// Of blocks with the same id the first one.
+    /// Of several blocks with the same id, the first is kept.
     fn of(message: Node<'a>, wanted: Kind, id: &str) -> ToolBlocks<'a> {
         let mut found = HashMap::new();
         for block in blocks(message).filter(|block| kind(*block) == wanted) {
@@ -124,7 +124,7 @@ impl<'a> ToolBlocks<'a> {
         ToolBlocks(found)
     }
 
-    /// The one for the id that a string holds.
+    /// The block with this id.
     fn get(&self, id: Node<'_>) -> Option<Node<'a>> {
         self.0.get(&*id.str_bytes()?).copied()
     }
@@ -146,7 +146,7 @@ pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Checks one message and hands back its tool uses, for the next.
+/// Checks one message and returns its tool uses, for checking the next.
 fn check_message<'a>(
     before: &ToolBlocks<'a>,
     message: Node<'a>,

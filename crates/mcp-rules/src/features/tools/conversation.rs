@@ -93,7 +93,7 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
     }
     let output = tool.output.as_ref().and_then(StatedSchema::digest);
     let is_invalid = !breaches.found.is_empty();
-    // Otherwise nothing can be said about the result.
+    // Otherwise the result cannot be judged.
     (is_invalid || output.is_some()).then(|| ToolCall {
         name: (*name).into(),
         changes: tools.changes(),

@@ -1,5 +1,5 @@
-//! A gate that joins an HTTP session knows its revision from a header at most. If that names one which
-//! nobody has published, nothing in the exchange passes but an error.
+//! A gate that joins an HTTP session knows its revision only from a header. If that names an
+//! unpublished one, nothing in the exchange passes except an error.
 
 use super::*;
 use crate::{Headers, HttpEvent, SseEvent};
@@ -115,7 +115,7 @@ fn one_request_under_an_unpublished_version_does_not_hold_back_others() {
     assert_eq!(request(&mut gate, 1, "POST", UNPUBLISHED, LIST).len(), 1);
     let other = LIST.replace('2', "3").replace("3.0", "2.0");
     assert_eq!(request(&mut gate, 2, "POST", "2025-11-25", &other), []);
-    // What was learned from that does not make an unpublished version known.
+    // That does not make an unpublished version known.
     let third = LIST.replace(":2,", ":4,");
     assert_eq!(request(&mut gate, 3, "POST", UNPUBLISHED, &third).len(), 1);
 }

@@ -11,7 +11,7 @@ use crate::{
     Severity,
     conversation::{Known, Notes, digest::digest},
     findings::Fault,
-    http::{Exchange, HeaderName, Headers, Observation, endpoints::Aim, url::Url},
+    http::{Exchange, HeaderName, Headers, Observation, endpoints::Destination, url::Url},
 };
 
 const UNAUTHORIZED: u16 = 401;
@@ -79,7 +79,7 @@ impl Auth {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !exchange.seen || exchange.aim == Aim::Beside {
+        if !exchange.seen || exchange.aim == Destination::Beside {
             return; // Unknown what is there.
         }
         if let Some(before) = exchange.auth.lacks_token.take() {

@@ -40,14 +40,14 @@ pub(super) struct Versions {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unsupported(Box<str>);
 
-/// A version, named in a request, that was never published, where nothing else says by which revision
-/// the exchange is to be judged.
+/// An unpublished version, named in a request, if nothing else determines by which revision to judge
+/// the exchange.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unpublished(Box<str>);
 
 impl Versions {
-    /// Judges whether the revision of a request is known at all. What a handshake or the message
-    /// itself says is held against the header elsewhere.
+    /// Judges whether the revision of a request is published. Other rules compare the header with the
+    /// handshake and with the message itself.
     pub(super) fn judge_unpublished(
         &self,
         event: &Observation<'_>,
@@ -219,8 +219,8 @@ impl Unpublished {
     }
 }
 
-/// What a server says where the revision is not known cannot be judged, except that an error is the
-/// answer that it owes.
+/// Marks a server's messages in an unknown revision as not judged, except errors, which are the
+/// right answer.
 pub(super) fn leave_unjudged(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     let Some(unpublished) = &exchange.request.unpublished else { return };
     if event.messages().any(|message| message.envelope.error.is_none()) {

@@ -130,7 +130,7 @@ impl Deliveries {
         exchange: &Exchange,
         known: &Known<'_>,
     ) -> EventIdStatus {
-        // As the header of a client that resumes is remembered.
+        // In the same form as the `Last-Event-ID` of a resuming client is remembered.
         let key = (exchange.stream.scope, digest(kept(id.into()).as_bytes()));
         let content = content(event, sse);
         let Some(first) = self.events.get(&key).copied() else {

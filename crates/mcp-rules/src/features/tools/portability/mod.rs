@@ -5,9 +5,9 @@
 //! enables all of them. The documentation of each rule names who objects and cites the source.
 
 mod node;
-mod places;
 mod references;
 mod schema;
+mod subschema;
 mod tool;
 
 use mcp_core::Revisions;

@@ -5,7 +5,7 @@ use mcp_schema::Dialect;
 
 use super::{
     DEEP_NESTING, DIALECT, PROPERTY_NAME, SCHEMA_SIZE, TOP_LEVEL_UNION, node,
-    places::{Place, Spot},
+    subschema::{Subschema, SubschemaRole},
 };
 use crate::{Findings, findings::Fault};
 
@@ -20,9 +20,9 @@ const LONGEST_PROPERTY: usize = 64;
 pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
     check_root(schema, findings);
     let mut size = Size::default();
-    Spot::root(schema).walk(|spot| {
-        size.take(spot);
-        node::check(spot, findings);
+    Subschema::root(schema).walk(|subschema| {
+        size.take(subschema);
+        node::check(subschema, findings);
     });
     size.check(schema, findings);
 }
@@ -93,11 +93,12 @@ struct Size<'a> {
 }
 
 impl<'a> Size<'a> {
-    fn take(&mut self, spot: Spot<'a>) {
-        self.properties += usize::from(spot.place == Place::Property);
-        self.enum_values += spot.schema.get("enum").map_or(0, |values| values.elements().count());
-        if spot.level > DEEPEST && self.too_deep.is_none() {
-            self.too_deep = Some(spot.schema);
+    fn take(&mut self, subschema: Subschema<'a>) {
+        self.properties += usize::from(subschema.role == SubschemaRole::Property);
+        self.enum_values +=
+            subschema.schema.get("enum").map_or(0, |values| values.elements().count());
+        if subschema.level > DEEPEST && self.too_deep.is_none() {
+            self.too_deep = Some(subschema.schema);
         }
     }
 
