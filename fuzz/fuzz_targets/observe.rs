@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use libfuzzer_sys::fuzz_target;
 use mcp_rules::{
-    Engine, Finding, Findings, Judged, LineReader, Observer, Origin, Routed, Settings,
+    Engine, Finding, Findings, Judged, LineReader, Observer, RecordingInfo, Routed, Settings,
 };
 use mcp_schema::Schemas;
 
@@ -16,7 +16,7 @@ fn observe(file: &[u8]) -> Vec<Finding> {
     // What it has compiled for one input serves the next, and must not change what is found.
     static ENGINE: OnceLock<Engine> = OnceLock::new();
     let engine = ENGINE.get_or_init(|| Engine::new(Schemas::embedded(), Settings::default()));
-    let mut observer = Observer::new(engine, Origin::default());
+    let mut observer = Observer::new(engine, RecordingInfo::default());
     let mut found = Vec::new();
     let mut judged = Vec::new();
     let mut reader = LineReader::new(&engine.settings().limits);

@@ -214,7 +214,7 @@ mod tests {
 
     use serde_json::Value;
 
-    use mcp_rules::{Engine, Findings, LineReader, Observer, Origin, Routed, Settings};
+    use mcp_rules::{Engine, Findings, LineReader, Observer, RecordingInfo, Routed, Settings};
     use mcp_schema::Schemas;
 
     use super::{Kind, write};
@@ -227,7 +227,7 @@ mod tests {
             let written = write(&mut text, kind, 500_000).unwrap();
             assert!(written.sessions >= 4);
             let mut reader = LineReader::new(&engine.settings().limits);
-            let mut observer = Observer::new(&engine, Origin::default());
+            let mut observer = Observer::new(&engine, RecordingInfo::default());
             let (mut number, mut found, mut judged) = (0, Vec::new(), Vec::new());
             for line in text.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
                 number += 1;

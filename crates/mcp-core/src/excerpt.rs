@@ -17,13 +17,13 @@ pub fn excerpt(text: &str, limit: usize) -> Cow<'_, str> {
     Cow::Owned(format!("{}… ({} bytes)", text.get(..end).unwrap_or_default(), text.len()))
 }
 
-/// How much of a name is shown in a message.
+/// The maximum number of bytes of a name that an error message quotes.
 pub(crate) const NAME: usize = 200;
 
-/// How many bytes of findings an error carries.
+/// The maximum size of the findings in one error, in bytes.
 const FINDINGS: usize = 64 << 10;
 
-/// The first of the findings, as many as an error may carry.
+/// The first findings, as many as one error may carry.
 pub fn first_findings(findings: &[Json]) -> &[Json] {
     let mut bytes = 0;
     let fits = |finding: &&Json| {

@@ -113,7 +113,7 @@ impl Json {
         Json(Form::Text(self.into_bytes()))
     }
 
-    /// The bytes of memory it holds, including the tape if it has one.
+    /// How much memory it holds in bytes, including the tape if it has one.
     pub fn memory(&self) -> usize {
         match &self.0 {
             Form::Text(text) => text.len(),

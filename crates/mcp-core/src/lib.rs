@@ -64,13 +64,13 @@ pub use model::{
     ServerCapabilities, TextContent, Tool, ToolAnnotations, UriTemplate, UriTemplateError,
 };
 pub use ports::{
-    Append, Appended, BoxFuture, Call, Clock, Contract, ContractError, ContractKind, Contracts,
-    Framing, Handler, Inbound, LogEnd, LogReplacement, MessageEnds, MessageHeaders, Missed,
-    Outbound, OutboundRole, OutgoingRequest, Peer, PeerError, Refusal, RefusalReason,
-    ResponseStatus, Seal, SessionStore, StoreError, Ticket, Transport, TransportError, Unchecked,
-    UncheckedResponse,
+    Append, AppendOutcome, BoxFuture, Call, Clock, Contract, ContractError, ContractKind,
+    Contracts, Framing, Handler, Inbound, LogEnd, LogReplacement, MessageEnds, MessageHeaders,
+    MissedEntries, Outbound, OutboundRole, OutgoingRequest, Peer, PeerError, Refusal,
+    RefusalReason, ResponseStatus, Seal, SessionStore, StoreError, Ticket, Transport,
+    TransportError, Unchecked, UncheckedResponse,
 };
 pub use request_id::RequestId;
 pub use revision::{Era, Revision, Revisions, UnknownRevision};
 pub use side::Side;
-pub use visible::{is_unseen, visible};
+pub use visible::{is_invisible, visible};

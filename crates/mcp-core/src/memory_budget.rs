@@ -3,11 +3,11 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-/// A limit on memory that several conversations share. Clones are the same budget.
+/// A memory limit that several conversations share. Clones share the same budget.
 ///
-/// The last quarter is only for holders of at most [`MemoryBudget::SMALL`] bytes, so that a few large
-/// messages do not lock out everyone else. A holder that is alone gets whatever it asks for: it is
-/// limited by the size of a message.
+/// The last quarter is reserved for holders of at most [`MemoryBudget::SMALL`] bytes, so that a few
+/// large messages do not lock out everyone else. If nobody else holds anything, any request is
+/// granted, as the size limit of messages bounds it.
 #[derive(Debug, Clone)]
 pub struct MemoryBudget {
     inner: Arc<Inner>,
@@ -38,12 +38,12 @@ impl MemoryBudget {
         self.inner.used.load(Ordering::Relaxed)
     }
 
-    /// A holder of nothing yet.
+    /// A share that holds nothing yet.
     pub fn share(&self) -> MemoryShare {
         MemoryShare { budget: self.clone(), bytes: 0 }
     }
 
-    /// A holder of `bytes`; `None` if the budget has no room for them.
+    /// A share that holds `bytes`; `None` if the budget has no room for them.
     pub fn take(&self, bytes: usize) -> Option<MemoryShare> {
         let mut share = self.share();
         share.grow(bytes).then_some(share)
@@ -63,7 +63,7 @@ impl MemoryShare {
         self.bytes
     }
 
-    /// Takes more; `false` if the budget has no room for it, and then nothing changes.
+    /// Takes `bytes` more. Returns `false`, and changes nothing, if the budget has no room for them.
     #[must_use]
     pub fn grow(&mut self, bytes: usize) -> bool {
         let Some(held) = self.bytes.checked_add(bytes) else { return false };
@@ -80,14 +80,14 @@ impl MemoryShare {
         taken.is_ok()
     }
 
-    /// Gives some of it back.
+    /// Gives `bytes` back.
     pub fn shrink(&mut self, bytes: usize) {
         let bytes = bytes.min(self.bytes);
         self.bytes -= bytes;
         self.budget.inner.used.fetch_sub(bytes, Ordering::Relaxed);
     }
 
-    /// Gives all of it back.
+    /// Gives everything back.
     pub fn clear(&mut self) {
         self.shrink(self.bytes);
     }

@@ -1,32 +1,31 @@
-//! Text that a peer chose, made safe to show.
+//! Makes text from a peer safe to print.
 
 use std::borrow::Cow;
 
-/// `text` on one line, with everything made visible that would move the cursor of a terminal, or
-/// reorder or hide its surroundings: control characters become their symbols, the others U+FFFD.
+/// Returns `text` on one line, without characters that could move a terminal's cursor, or reorder
+/// or hide the text around them: control characters become their symbols, all others U+FFFD.
 ///
 /// ```
 /// assert_eq!(mcp_core::visible("clear\u{1b}[2J\nthe screen"), "clear␛[2J␊the screen");
 /// ```
 pub fn visible(text: &str) -> Cow<'_, str> {
-    if !text.contains(is_unseen) {
+    if !text.contains(is_invisible) {
         return Cow::Borrowed(text);
     }
     let show = |character: char| match character {
         '\u{0}'..='\u{1f}' => char::from_u32(0x2400 + u32::from(character)),
         '\u{7f}' => Some('\u{2421}'),
-        other if is_unseen(other) => None,
+        other if is_invisible(other) => None,
         other => Some(other),
     };
     text.chars().map(|character| show(character).unwrap_or(char::REPLACEMENT_CHARACTER)).collect()
 }
 
-/// Whether a character is not seen where it stands, but changes how others are: controls of
-/// terminals (C0, C1), of the direction of text, and what takes no room at all, such as tags.
+/// Whether a character is invisible or changes how others are displayed: terminal controls (C0,
+/// C1), text direction controls, and zero-width characters such as tags.
 ///
-/// Joiners (U+200C, U+200D) and variation selectors do not count: scripts and emoji are written with
-/// them.
-pub fn is_unseen(character: char) -> bool {
+/// Joiners (U+200C, U+200D) and variation selectors do not count, as scripts and emoji need them.
+pub fn is_invisible(character: char) -> bool {
     matches!(character,
         '\u{0}'..='\u{1f}'
         | '\u{7f}'..='\u{9f}'
@@ -67,7 +66,7 @@ mod tests {
     fn what_was_made_visible_stays_as_it_is() {
         let all: String = ('\u{0}'..=char::MAX).collect();
         let once = visible(&all);
-        assert!(!once.contains(is_unseen));
+        assert!(!once.contains(is_invisible));
         assert_eq!(visible(&once), once);
     }
 }

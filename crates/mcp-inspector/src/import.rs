@@ -6,10 +6,10 @@ use std::{
 };
 
 use mcp_recording::{
-    Audience, LineStream, Shown, Tail, TailError,
+    LineHandler, LineStream, Tail, TailError, TailLine,
     har::{self, HarError},
 };
-use mcp_rules::{Engine, Finding, Origin};
+use mcp_rules::{Engine, Finding, RecordingInfo};
 
 use crate::{Frame, Kind, Log};
 
@@ -81,14 +81,14 @@ pub(crate) fn follow(log: &Log, engine: &Engine, source: impl Read) -> Result<()
     let mut seen = Seen::default();
     let mut tail = Tail::new(
         engine,
-        Origin::default(),
+        RecordingInfo::default(),
         Into { log: log.clone(), seen: &mut seen, over: HashSet::new() },
     );
     let mut lines = LineStream::new(source, tail.max_line());
     let failed = |error| match error {
         TailError::Read(error) | TailError::Write(error) => ImportError::Read(error),
     };
-    tail.show_all(&mut lines).map_err(failed)?;
+    tail.read_all(&mut lines).map_err(failed)?;
     tail.finish(&mut lines).map_err(ImportError::Read)?;
     match seen {
         Seen { lines: 0, .. } => Err(ImportError::Empty),
@@ -112,8 +112,8 @@ struct Into<'s> {
     over: HashSet<String>,
 }
 
-impl Audience for Into<'_> {
-    fn line(&mut self, number: u64, shown: Shown<'_>) -> io::Result<()> {
+impl LineHandler for Into<'_> {
+    fn line(&mut self, number: u64, shown: TailLine<'_>) -> io::Result<()> {
         self.seen.lines += 1;
         let is_json =
             shown.line.is_some_and(|line| line.record().is_some() || line.message().is_some());
@@ -193,7 +193,7 @@ mod tests {
         let refused = |text: &[u8]| import(text).unwrap_err();
         assert_eq!(refused(b""), "the file is empty");
         assert!(refused(b"\x89PNG\r\n\x1a\n...\n").contains("neither a recording nor a HAR"));
-        assert!(refused(br#"{"log":{"entries":["#).contains("no HAR capture"));
+        assert!(refused(br#"{"log":{"entries":["#).contains("not a HAR capture"));
         assert!(refused(br#"{"log":{"entries":[]}}"#).contains("no MCP traffic"));
         assert!(refused(br#"{"log":{}}"#).contains("`log.entries` is not an array"));
     }

@@ -86,7 +86,7 @@ pub(crate) fn remember(filter: &mut Filter, fingerprint: u32) -> bool {
     known
 }
 
-/// Whether the last entry, a name in the open object at `object`, repeats an earlier name there.
+/// Whether the last entry, a name in the open object at `object`, repeats an earlier name of it.
 #[cold]
 #[inline(never)]
 pub(crate) fn is_last_repeated(input: &[u8], entries: &[Entry], object: u32) -> bool {

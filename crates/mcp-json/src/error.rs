@@ -45,7 +45,7 @@ pub enum SyntaxErrorKind {
     #[error("there is no JSON value here")]
     Empty,
     /// U+FEFF before the value; RFC 8259 section 8.1 forbids sending it.
-    #[error("a byte order mark stands before the value")]
+    #[error("a byte order mark precedes the value")]
     ByteOrderMark,
     /// The text ends inside a value: more bytes might complete it.
     #[error("expected {expected}, found the end")]
@@ -104,7 +104,7 @@ pub enum SyntaxErrorKind {
 fn invalid_escape(found: Found) -> String {
     match found {
         Found::Char('u') => "`\\u` needs four hexadecimal digits".to_owned(),
-        found => format!("a backslash followed by {found} is no escape"),
+        found => format!("a backslash followed by {found} is not an escape"),
     }
 }
 
@@ -122,7 +122,7 @@ mod tests {
     #[test]
     fn messages_read_well() {
         check(b" \n", "there is no JSON value here at byte 0");
-        check(b"\xEF\xBB\xBF{}", "a byte order mark stands before the value at byte 0");
+        check(b"\xEF\xBB\xBF{}", "a byte order mark precedes the value at byte 0");
         check(br#"{"a":1]"#, "expected `,` or `}` after a member, found `]` at byte 6");
         check(b"[1 2]", "expected `,` or `]` after an element, found `2` at byte 3");
         check(b"[1,]", "expected a value after `,`, found `]` at byte 3");
@@ -144,12 +144,12 @@ mod tests {
         check(b"nul", "expected `null`, found the end at byte 3");
         check(b"nuts", "expected `null`, found `t` at byte 2");
         check(b"1 2", "the value is complete, but more follows at byte 2");
-        check(b"012", "a number does not start with a superfluous `0` at byte 0");
+        check(b"012", "a number must not have leading zeros at byte 0");
         check(b"[-]", "expected a digit after `-` at byte 2");
         check(b"[1.]", "expected a digit after the decimal point at byte 3");
         check(b"[1e+]", "expected a digit in the exponent at byte 4");
         check(b"1e+", "expected a digit, found the end at byte 3");
-        check(br#""\x""#, "a backslash followed by `x` is no escape at byte 1");
+        check(br#""\x""#, "a backslash followed by `x` is not an escape at byte 1");
         check(br#""\u12g4""#, "`\\u` needs four hexadecimal digits at byte 1");
         check(b"\"a\nb\"", "the control character U+000A must be escaped in a string at byte 2");
         check(b"\"a\xFFb\"", "the string is not UTF-8 at byte 2");

@@ -96,7 +96,7 @@ pub enum NumberFault {
 impl fmt::Display for NumberFault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            NumberFault::LeadingZero => "a number does not start with a superfluous `0`",
+            NumberFault::LeadingZero => "a number must not have leading zeros",
             NumberFault::NoDigitAfterMinus => "expected a digit after `-`",
             NumberFault::NoDigitAfterPoint => "expected a digit after the decimal point",
             NumberFault::NoDigitInExponent => "expected a digit in the exponent",

@@ -39,7 +39,7 @@ pub enum Kind {
 #[derive(Clone, Copy)]
 pub struct Node<'a> {
     document: &'a Document<'a>,
-    /// One of the document's. Kept rather than its index: nearly every question is about the entry.
+    /// The value's entry. Stored instead of its index, as nearly every access needs the entry.
     entry: &'a Entry,
 }
 
@@ -237,7 +237,7 @@ impl<'a> Node<'a> {
     /// readers.
     #[inline(always)]
     pub fn get(self, key: &str) -> Option<Node<'a>> {
-        // Computed here so that the compiler can evaluate it if the key is a literal.
+        // Computed here so that it is a constant if the key is a literal.
         self.find(key, Fingerprint::of(key))
     }
 
@@ -246,7 +246,7 @@ impl<'a> Node<'a> {
         let mut below = Below::new(self, Tag::Object);
         while let [name, value, ..] = below.entries {
             if name.fingerprint() == fingerprint.0 {
-                // Nearly always that is the one.
+                // The fingerprint matches, so nearly always this is the member.
                 let is_plain = !name.is_escaped() && !self.document.has_duplicate_keys();
                 let content = name.content(self.document.input());
                 if is_plain && same_bytes(content, key.as_bytes()) {
@@ -260,7 +260,7 @@ impl<'a> Node<'a> {
         None
     }
 
-    /// The same where names have to be unescaped, or several may be alike.
+    /// Like [`Node::get`], for objects whose names must be unescaped or may be duplicates.
     #[cold]
     #[inline(never)]
     fn find_last(self, key: &str, fingerprint: Fingerprint) -> Option<Node<'a>> {
@@ -277,7 +277,7 @@ impl<'a> Node<'a> {
             return false;
         }
         let start = self.index();
-        // Where the open containers end.
+        // The ends of the open containers.
         let mut open: Vec<u32> = Vec::new();
         for (index, entry) in (start..).zip(self.document.entries(start, self.entry.past())) {
             while open.last().is_some_and(|end| index >= *end) {
@@ -318,8 +318,8 @@ fn unescape_rarely(content: &[u8]) -> Cow<'_, [u8]> {
     unescape(content)
 }
 
-/// `==` without a call for short texts, where neither is known to the compiler: two words that
-/// overlap cover all of them.
+/// `==` without a function call for short texts whose length is unknown at compile time: two
+/// overlapping words cover them.
 #[inline(always)]
 fn same_bytes(left: &[u8], right: &[u8]) -> bool {
     if left.len() != right.len() {
@@ -353,12 +353,12 @@ impl fmt::Debug for Node<'_> {
 struct Below<'a> {
     document: &'a Document<'a>,
     entries: &'a [Entry],
-    /// Of the first of them.
+    /// The index of the first of them.
     index: u32,
 }
 
 impl<'a> Below<'a> {
-    /// Those of `node`, if it is a `container`; none for everything else.
+    /// The entries inside `node`, if it is a `container`; none for everything else.
     #[inline]
     fn new(node: Node<'a>, container: Tag) -> Below<'a> {
         let Node { document, entry } = node;
@@ -374,7 +374,7 @@ impl<'a> Below<'a> {
         Node::new(self.document, entry)
     }
 
-    /// Goes on behind `value`, which is one of the first entries.
+    /// Continues after `value`, which is the first or second entry.
     #[inline]
     fn skip(&mut self, value: &Entry) {
         #[cfg(feature = "testing")]

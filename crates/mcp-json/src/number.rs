@@ -19,7 +19,7 @@ pub(crate) fn to_u64(literal: &[u8]) -> Option<u64> {
 }
 
 fn magnitude(digits: &[u8]) -> Option<u64> {
-    /// So many digits always fit.
+    /// Numbers with up to this many digits always fit.
     const SAFE: usize = 19;
     if digits.len() <= SAFE {
         return digits.iter().try_fold(0, |value, byte| {

@@ -9,8 +9,8 @@ use crate::parser::{self, Notices, Scratch};
 /// A reusable buffer for parsed texts. Keep one and parse into it repeatedly: once it has grown to
 /// the size of the traffic, parsing does not allocate.
 ///
-/// It keeps its memory. A text of single digits and commas takes eight times its length here, other
-/// texts far less; [`Tape::shrink_to`] frees what such a text has taken.
+/// It keeps its memory. A text of single digits and commas takes eight times its length, other texts
+/// far less; [`Tape::shrink_to`] frees memory after such a text.
 #[derive(Debug, Default)]
 pub struct Tape {
     entries: Vec<Entry>,

@@ -1,5 +1,4 @@
-//! For tests that hold code to reading a text once, and to visiting its values no more often than
-//! there are values.
+//! Counters for tests that code parses a text only once and visits its values in linear time.
 
 use std::cell::Cell;
 
@@ -13,7 +12,7 @@ pub fn parses() -> u64 {
     PARSES.get()
 }
 
-/// How many members and elements this thread has come by, in whatever way.
+/// How many members and elements this thread has visited.
 pub fn steps() -> u64 {
     STEPS.get()
 }

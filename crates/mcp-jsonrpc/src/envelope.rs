@@ -94,7 +94,7 @@ impl<'a> Envelope<'a> {
         integer_value(self.error?.get("code")?)
     }
 
-    /// Whether it is free of [`faults`](Envelope::faults).
+    /// Whether it has no [`faults`](Envelope::faults).
     pub fn is_valid(&self) -> bool {
         let mut valid = true;
         self.check(|_, _| valid = false);

@@ -33,15 +33,15 @@ pub(crate) fn to_json_rpc_error(
     }
 }
 
-/// How much of a message that may quote the peer is sent back to it.
+/// The maximum number of bytes sent back of a message that may quote the peer.
 const MAX_MESSAGE: usize = 4 << 10;
-/// How much of a name, a URI and the like is sent back.
+/// The maximum number of bytes sent back of a name, a URI and the like.
 const MAX_FACT: usize = 1 << 10;
 
 fn message_of(error: &Error) -> String {
     let message = error.to_string();
     match error {
-        // The application's own words.
+        // Written by the application, so it is not truncated.
         Error::ToolError { .. } | Error::Internal { .. } => message,
         _ => excerpt(&message, MAX_MESSAGE).into_owned(),
     }

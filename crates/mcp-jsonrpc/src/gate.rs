@@ -7,7 +7,7 @@ use mcp_json::{Parsed, SyntaxError};
 ///
 /// A gate belongs to one conversation and sees every message from both sides, in order.
 pub trait Gate: fmt::Debug + Send {
-    /// Whether it passes everything unread, for as long as it exists. If so, outgoing messages need
+    /// Whether this gate always passes everything without reading it, so that outgoing messages need
     /// not be parsed for it.
     fn is_open(&self) -> bool {
         false
@@ -29,8 +29,8 @@ pub trait Gate: fmt::Debug + Send {
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::exhaustive_structs, reason = "a list")]
 pub struct Verdict {
-    /// Why the message is rejected; empty if it passes. Each rejected entry of a batch has its own,
-    /// in the order of the entries, and first comes that of the batch as a whole.
+    /// Why the message is rejected; empty if it passes. In a batch, one refusal for each rejected
+    /// entry in order, preceded by that of the batch as a whole if there is one.
     pub refusals: Vec<Refusal>,
 }
 

@@ -28,7 +28,7 @@ pub struct JsonRpcTransport<T> {
     gate: Mutex<Box<dyn Gate>>,
     /// Whether the gate passes everything unread.
     is_open: bool,
-    /// Whoever sends holds it from the gate to the transport.
+    /// Held by a sender from judging a message until the transport has accepted it.
     turns: tokio::sync::Mutex<()>,
     tapes: TapePool,
     limits: Limits,
@@ -80,7 +80,7 @@ pub(crate) enum Arrival {
         limit: u64,
         ends: MessageEnds,
     },
-    /// Irrelevant here.
+    /// An event that does not concern JSON-RPC.
     Ignored,
 }
 
@@ -272,7 +272,7 @@ impl<T: Transport> JsonRpcTransport<T> {
         Arrival::Unreadable { ticket, refusal }
     }
 
-    /// Reads a message; `refusals` is what was said about it if it was judged before.
+    /// Reads a message; `refusals` is the verdict on it if it was judged before.
     fn read_parsed(
         &self,
         ticket: Option<Ticket>,
@@ -341,8 +341,8 @@ impl<T: Transport> JsonRpcTransport<T> {
         self.hand_over(outbound, turn).await
     }
 
-    /// The right to judge a message and to hand it to the transport before anyone else does. Those
-    /// who wait get it in the order in which they came.
+    /// The exclusive right to judge a message and pass it to the transport. Granted in the order of
+    /// the calls.
     pub(crate) async fn turn(&self) -> Turn<'_> {
         self.turns.lock().await
     }
@@ -350,8 +350,8 @@ impl<T: Transport> JsonRpcTransport<T> {
     async fn hand_over(&self, outbound: Outbound, turn: Turn<'_>) -> Result<(), SendError> {
         let mut sending = self.transport.send(outbound);
         if self.transport.framing() == Framing::HttpExchanges {
-            // It is on its way once this was polled. What remains is to wait for its own exchange,
-            // and the others do not have to wait for that.
+            // Polling once sends the message. The rest of the future only waits for its own exchange,
+            // for which other senders need not wait.
             let begun = poll_fn(|context| Poll::Ready(sending.as_mut().poll(context)));
             if let Poll::Ready(sent) = begun.await {
                 return sent.map_err(SendError::Transport);
@@ -359,7 +359,7 @@ impl<T: Transport> JsonRpcTransport<T> {
             drop(turn);
             return sending.await.map_err(SendError::Transport);
         }
-        // A pipe that is full is full for everyone.
+        // If the pipe is full, no other sender could write either.
         let sent = sending.await.map_err(SendError::Transport);
         drop(turn);
         sent
@@ -422,8 +422,8 @@ impl<T: Transport> JsonRpcTransport<T> {
     }
 }
 
-/// The refusal of a message, or a batch, with an id that is too long to be kept. It is sent back all
-/// the same: the sender must be able to tell which request was refused.
+/// The refusal of a message or batch whose id is too long to be remembered. The id is sent back
+/// anyway, so that the sender can tell which request was refused.
 fn overlong_id(parsed: &Parsed) -> Option<RefusedMessage> {
     if parsed.as_bytes().len() <= MAX_ID {
         return None;

@@ -10,7 +10,8 @@ use serde_json::Value;
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
 use mcp_rules::{
-    Engine, Finding, HttpEvent, LineReader, Observer, Origin, Suspended, TraceEntry, TraceWriter,
+    Engine, Finding, HttpEvent, LineReader, Observer, RecordingInfo, SuspendedObserver, TraceEntry,
+    TraceWriter,
 };
 
 /// One conversation. What the side under test gets wrong in it is found while it is recorded, by
@@ -27,7 +28,7 @@ pub struct Recording {
 struct Kept {
     lines: Vec<Vec<u8>>,
     bytes: usize,
-    observer: Option<Suspended>,
+    observer: Option<SuspendedObserver>,
     reader: LineReader,
     findings: Vec<Finding>,
     taken: usize,
@@ -75,7 +76,7 @@ impl Recording {
         if let Some(observer) = kept_now.observer.take() {
             let mut observer = observer.resume(&self.engine);
             let ruling =
-                kept_now.reader.read(&line, |read| observer.rule(number, read, |_| Some(false)));
+                kept_now.reader.read(&line, |read| observer.decide(number, read, |_| Some(false)));
             kept_now.observer = Some(observer.suspend());
             let findings = ruling.findings().filter(|finding| self.blames_tested(finding));
             kept_now.findings.extend(findings.cloned());
@@ -124,7 +125,7 @@ impl Recording {
         let mut reader = LineReader::new(&self.engine.settings().limits);
         let mut count = 0;
         for (number, line) in (1..).zip(&kept.lines) {
-            let ruling = reader.read(line, |read| observer.rule(number, read, |_| Some(false)));
+            let ruling = reader.read(line, |read| observer.decide(number, read, |_| Some(false)));
             count += ruling.findings().filter(|finding| self.blames_tested(finding)).count();
         }
         let mut judged = Vec::new();
@@ -203,10 +204,10 @@ impl Recording {
     }
 }
 
-fn from_start() -> Origin {
-    let mut origin = Origin::default();
-    origin.from_start = true;
-    origin
+fn from_start() -> RecordingInfo {
+    let mut info = RecordingInfo::default();
+    info.from_start = true;
+    info
 }
 
 #[expect(clippy::disallowed_methods, reason = "a recording says when it was made")]

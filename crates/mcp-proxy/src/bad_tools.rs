@@ -25,7 +25,7 @@ pub(crate) type BadPlaces = BTreeMap<Option<usize>, BTreeSet<usize>>;
 /// Finds the messages of a line that are held back only for some tools that they list.
 pub(crate) fn find(ruling: &Ruling) -> BadPlaces {
     let mut places: BTreeMap<Option<usize>, Option<BTreeSet<usize>>> = BTreeMap::new();
-    for finding in &ruling.holding {
+    for finding in &ruling.blocking {
         let found = places.entry(finding.index).or_insert_with(|| Some(BTreeSet::new()));
         match (found.as_mut(), place_of(finding)) {
             (Some(found), Some(place)) => {

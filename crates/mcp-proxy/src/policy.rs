@@ -1,7 +1,7 @@
 use std::collections::BTreeMap;
 
 use mcp_core::Side;
-use mcp_rules::{Finding, Ground};
+use mcp_rules::{BlockReason, Finding};
 
 use crate::BadTools;
 
@@ -78,12 +78,12 @@ impl Policy {
         self
     }
 
-    /// Whether any message may be held back.
+    /// Whether any message may be blocked.
     pub fn enforces(&self) -> bool {
         self.enforced.contains(&true)
     }
 
-    /// Whether messages of `from` may be held back.
+    /// Whether messages of `from` may be blocked.
     pub fn enforces_on(&self, from: Side) -> bool {
         self.enforced[from as usize]
     }
@@ -92,11 +92,11 @@ impl Policy {
         self.bad_tools
     }
 
-    /// Whether a message does not pass on this ground; `None` leaves it to its rule.
-    pub(crate) fn holds(&self, ground: Ground) -> Option<bool> {
-        let level = self.actions.get(&(ground.from, ground.rule.name))?;
+    /// Whether a message is blocked for this reason; `None` leaves it to its rule.
+    pub(crate) fn blocks(&self, reason: BlockReason) -> Option<bool> {
+        let level = self.actions.get(&(reason.from, reason.rule.name))?;
         match level.action {
-            Action::Off | Action::Warn if ground.is_unjudged && !level.is_own => None,
+            Action::Off | Action::Warn if reason.is_unjudged && !level.is_own => None,
             Action::Off | Action::Warn => Some(false),
             Action::Reject => Some(true),
         }

@@ -1,17 +1,17 @@
-//! Splits a stream into lines, in bounded memory. The stream may grow after its end was reached.
+//! Splits a stream into lines, in bounded memory. A stream that has ended may continue later.
 
 use std::io::{self, Read};
 
 use memchr::memchr;
 
-/// The longest line that is kept, as for `check` with the default limits: a record wraps a message
-/// of 16 MiB, and may escape its bytes.
+/// The maximum length of a line in bytes, as for `plumb check` with the default limits: a record
+/// wraps a message of 16 MiB, and escaping may double its bytes.
 pub const MAX_LINE: usize = 2 * 16 * 1024 * 1024 + 64 * 1024;
 
 /// Bytes per read.
 const READ: usize = 64 * 1024;
 
-/// What was read.
+/// What [`LineStream::next`] has read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "nothing else can be read")]
 pub enum Piece {
@@ -37,7 +37,7 @@ pub struct LineStream<R> {
 }
 
 impl<R: Read> LineStream<R> {
-    /// Lines longer than `max_line` come in pieces.
+    /// Creates a stream of lines; those longer than `max_line` bytes are returned in pieces.
     pub fn new(source: R, max_line: usize) -> LineStream<R> {
         LineStream {
             source,
@@ -49,12 +49,12 @@ impl<R: Read> LineStream<R> {
         }
     }
 
-    /// Puts the next piece into `out`. `None` at the end: what has no line break yet is kept, and
-    /// reading goes on if there is more by the next call.
+    /// Puts the next piece into `out`. `None` at the end of the source; an incomplete line is kept,
+    /// and the next call continues if there is more by then.
     ///
     /// # Errors
     ///
-    /// If it cannot be read.
+    /// If reading fails.
     pub fn next(&mut self, out: &mut Vec<u8>) -> io::Result<Option<Piece>> {
         loop {
             if let Some(end) = memchr(b'\n', &self.buffer[self.searched..]) {
@@ -74,17 +74,17 @@ impl<R: Read> LineStream<R> {
         }
     }
 
-    /// The last line, if it has no line break. Only of use where nothing more can come.
+    /// The last line, if it has no line break. Call it only when the source cannot grow any more.
     pub fn rest(&mut self, out: &mut Vec<u8>) -> Option<Piece> {
         (self.start < self.buffer.len()).then(|| self.hand_out(self.buffer.len(), out))
     }
 
-    /// What is read from.
+    /// The source.
     pub fn source(&self) -> &R {
         &self.source
     }
 
-    /// What was read from.
+    /// Returns the source.
     pub fn into_source(self) -> R {
         self.source
     }

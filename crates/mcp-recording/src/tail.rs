@@ -3,38 +3,39 @@
 use std::io::{self, Read};
 
 use mcp_rules::{
-    Engine, Finding, Findings, Followed, Judged, LineReader, Observer, Origin, ReadLine, Routed,
+    Engine, Finding, Findings, Followed, Judged, LineReader, Observer, ReadLine, RecordingInfo,
+    Routed,
 };
 
 use crate::line_stream::{LineStream, Piece};
 
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 
-/// Who is shown the lines of a recording, with what was found in them.
-pub trait Audience {
-    /// A line. An error ends the showing.
+/// Receives the lines of a recording, with the findings in them.
+pub trait LineHandler {
+    /// Handles one line. After an error, no more lines follow.
     ///
     /// # Errors
     ///
-    /// If it cannot be shown.
-    fn line(&mut self, number: u64, shown: Shown<'_>) -> io::Result<()>;
-    /// What is only known at the end.
+    /// If the line cannot be handled, such as when writing it fails.
+    fn line(&mut self, number: u64, line: TailLine<'_>) -> io::Result<()>;
+    /// Handles the findings that are only known at the end of the recording.
     ///
     /// # Errors
     ///
-    /// If it cannot be shown.
+    /// As for [`LineHandler::line`].
     fn end(&mut self, findings: Vec<Finding>) -> io::Result<()>;
 }
 
-/// A line of a recording.
+/// A line of a recording, as judged by a [`Tail`].
 #[derive(Debug)]
 #[non_exhaustive]
-pub struct Shown<'a> {
+pub struct TailLine<'a> {
     /// `None` if it was too long to be read.
     pub line: Option<&'a ReadLine<'a>>,
-    /// What the conversation says about its message, if it has one.
+    /// The context of its message in the conversation, if it has one.
     pub followed: Option<&'a Followed>,
-    /// What was found in it.
+    /// The findings in it.
     pub findings: Vec<Finding>,
 }
 
@@ -48,81 +49,82 @@ pub struct Tail<'e, A> {
     /// Number of the last line.
     number: u64,
     max_line: usize,
-    audience: A,
+    handler: A,
 }
 
-impl<'e, A: Audience> Tail<'e, A> {
-    /// Nothing is read yet; `origin` says what is known about the recording.
-    pub fn new(engine: &'e Engine, origin: Origin, audience: A) -> Tail<'e, A> {
+impl<'e, A: LineHandler> Tail<'e, A> {
+    /// Creates a tail that has read nothing yet; `info` is what is known about the recording.
+    pub fn new(engine: &'e Engine, info: RecordingInfo, handler: A) -> Tail<'e, A> {
         let limits = &engine.settings().limits;
         Tail {
             engine,
             reader: LineReader::new(limits),
-            observer: Observer::new(engine, origin),
+            observer: Observer::new(engine, info),
             findings: Findings::new(engine.settings()),
             number: 0,
             // A record wraps a message, and may escape its bytes.
             max_line: limits.message_bytes.saturating_mul(2).saturating_add(64 * 1024),
-            audience,
+            handler,
         }
     }
 
-    /// The longest line that is read.
+    /// The maximum length of a line in bytes; longer ones are reported but not read.
     pub fn max_line(&self) -> usize {
         self.max_line
     }
 
-    /// Shows everything that can be read now.
+    /// Reads and judges everything available now, and passes it to the handler.
     ///
     /// # Errors
     ///
-    /// If something cannot be read or shown.
-    pub fn show_all(&mut self, lines: &mut LineStream<impl Read>) -> Result<(), TailError> {
+    /// If reading or the handler fails.
+    pub fn read_all(&mut self, lines: &mut LineStream<impl Read>) -> Result<(), TailError> {
         let mut line = Vec::new();
         while let Some(piece) = lines.next(&mut line).map_err(TailError::Read)? {
-            self.show(piece, &line).map_err(TailError::Write)?;
+            self.handle(piece, &line).map_err(TailError::Write)?;
         }
         Ok(())
     }
 
-    /// Shows what is left at the end: a last line without a line break, and what only the end tells.
+    /// Handles the end of the recording: a last line without a line break, and the findings that
+    /// are only known at the end.
     ///
     /// # Errors
     ///
-    /// If it cannot be shown.
+    /// If the handler fails.
     pub fn finish(mut self, lines: &mut LineStream<impl Read>) -> io::Result<()> {
         let mut line = Vec::new();
         if let Some(piece) = lines.rest(&mut line) {
-            self.show(piece, &line)?;
+            self.handle(piece, &line)?;
         }
         let mut judged = Vec::new();
         self.observer.finish(&mut judged);
-        self.audience.end(findings_of(judged))
+        self.handler.end(findings_of(judged))
     }
 
-    fn show(&mut self, piece: Piece, line: &[u8]) -> io::Result<()> {
+    fn handle(&mut self, piece: Piece, line: &[u8]) -> io::Result<()> {
         match piece {
             Piece::LongRest => Ok(()),
             Piece::LongStart => {
                 self.number += 1;
-                self.show_too_long()
+                self.handle_too_long()
             }
             Piece::Line => {
                 self.number += 1;
-                self.show_line(line)
+                self.handle_line(line)
             }
         }
     }
 
-    fn show_too_long(&mut self) -> io::Result<()> {
+    fn handle_too_long(&mut self) -> io::Result<()> {
         let mut judged = Vec::new();
         self.observer.follow_too_long(self.number, self.max_line, &mut judged);
         let findings = findings_of(judged);
-        self.audience.line(self.number, Shown { line: None, followed: None, findings })
+        self.handler.line(self.number, TailLine { line: None, followed: None, findings })
     }
 
-    fn show_line(&mut self, line: &[u8]) -> io::Result<()> {
-        let Tail { engine, reader, observer, findings, number, audience, .. } = self;
+    fn handle_line(&mut self, line: &[u8]) -> io::Result<()> {
+        let Tail { engine, reader, observer, findings, number, handler, .. } = self;
         let number = *number;
         let (text, is_complete) = match line.strip_suffix(b"\n") {
             Some(text) => (text, true),
@@ -148,7 +150,7 @@ impl<'e, A: Audience> Tail<'e, A> {
             }
             let mut found = findings.take();
             found.extend(findings_of(judged));
-            audience.line(number, Shown { line: Some(line), followed, findings: found })
+            handler.line(number, TailLine { line: Some(line), followed, findings: found })
         })
     }
 }
@@ -157,12 +159,12 @@ fn findings_of(judged: Vec<Judged>) -> Vec<Finding> {
     judged.into_iter().flat_map(|judged| judged.findings).collect()
 }
 
-/// Why the rest is not shown.
+/// Why a tail stopped.
 #[derive(Debug)]
-#[expect(clippy::exhaustive_enums, reason = "nothing else is done")]
+#[expect(clippy::exhaustive_enums, reason = "nothing else can fail")]
 pub enum TailError {
-    /// It could not be read.
+    /// Reading failed.
     Read(io::Error),
-    /// It could not be shown.
+    /// The [`LineHandler`] failed.
     Write(io::Error),
 }

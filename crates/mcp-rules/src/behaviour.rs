@@ -1,5 +1,5 @@
-//! Rules about what a server does when it is put to the test. No recording alone shows that they are
-//! broken: what was asked for, and why, is known only to whoever asked.
+//! Rules about the behaviour of a server under active testing. A recording alone cannot show that
+//! they are violated: only the tester knows what it asked for, and why.
 
 use mcp_core::{Revision, Revisions};
 

@@ -1,5 +1,5 @@
-//! Rules about what a client does when it is put to the test by a scripted server. As with
-//! [`behaviour`](crate::behaviour), no recording alone shows that they are broken.
+//! Rules about the behaviour of a client under test by a scripted server. As with
+//! [`behaviour`](crate::behaviour), a recording alone cannot show that they are violated.
 
 use mcp_core::{Revision, Revisions};
 

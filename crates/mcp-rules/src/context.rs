@@ -5,15 +5,15 @@ use mcp_schema::Method;
 
 use crate::conversation::{Negotiation, Notes};
 
-/// What the conversation so far says about one message. Created by [`Engine::follow`] and used to
-/// judge the message; the two may happen on different threads.
+/// The context of one message in its conversation so far. Created by [`Engine::follow`] and used to
+/// judge the message, possibly on another thread.
 ///
 /// [`Engine::follow`]: crate::Engine::follow
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 #[expect(clippy::struct_excessive_bools, reason = "independent facts, none of them a state")]
 pub struct Context {
-    /// The sender, as told by the observer or else inferred.
+    /// The sender, as given by the observer or else inferred.
     pub from: Option<Side>,
     /// The revision to judge it by.
     pub revision: Revision,
@@ -21,8 +21,8 @@ pub struct Context {
     pub settled: bool,
     /// Whether an unknown revision was negotiated, so that payloads cannot be judged.
     pub foreign: bool,
-    /// Whether it is a request that declares an unknown revision, or the answer to one, and is judged
-    /// by the closest.
+    /// Whether it is a request that declares an unknown revision, or the answer to one. It is then
+    /// judged by the closest known revision.
     pub(crate) approximate: bool,
     /// Whether it is of a kind its sender must not send at all: since 2026-07-28 only clients send
     /// requests and only servers send responses.
@@ -36,18 +36,18 @@ pub struct Context {
     pub extensible: bool,
     /// Whether it is the session's first result that does not name its server (2026-07-28).
     pub lacks_server_info: bool,
-    /// Whether it refuses what may be a probe for a modern server: an older one answers in its own
-    /// way.
+    /// Whether it refuses what may be a probe for a modern server, which an older server may answer
+    /// in any way.
     pub refuses_probe: bool,
     /// Whether it is the body of an HTTP error status, which may lack an id.
     pub http_error_body: bool,
     /// Whether the other side sent a message too broken for its id to be read.
     pub unreadable_before: bool,
-    /// Whether it is a batch whose validity only the rest of the handshake decides.
+    /// Whether it is a batch whose validity depends on the rest of the handshake.
     pub(crate) undecided: bool,
-    /// Whether to look for what an unknown name was meant to be.
+    /// Whether to suggest a known name for an unknown one.
     pub(crate) suggests: bool,
-    /// What an `initialize` result says about versions, for whoever sees several sessions.
+    /// The versions in an `initialize` result, to compare several sessions of a server.
     pub(crate) negotiated: Option<Box<Negotiation>>,
     /// The faults that the conversation reveals.
     pub(crate) notes: Notes,

@@ -1,4 +1,4 @@
-//! Checking values against schemas that peers state, without false positives.
+//! Checks values against schemas that peers provide, without false positives.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::{RuleMeta, findings::Fault, violation::violation_fault};
 
 /// The revisions that specify the dialect of a schema without `$schema`.
 const WITH_DIALECT: Revisions = Revisions::from(Revision::V2025_11_25);
-/// Maximum violations reported per message.
+/// Maximum number of violations reported per message.
 const SHOWN: usize = 10;
 /// Keywords whose verdict may depend on what a regular expression below them matches.
 const CONDITIONAL: [&str; 13] = [
@@ -33,11 +33,11 @@ const CONDITIONAL: [&str; 13] = [
 const MAPS: [&str; 6] =
     ["properties", "patternProperties", "$defs", "definitions", "dependentSchemas", "dependencies"];
 
-/// A schema that a peer must keep to, in each dialect it may be written in. Both the rules and the
-/// contracts of live tools use it, so that the two never disagree.
+/// A schema that values must match, compiled in every dialect it may be written in. Both the rules and
+/// the contracts of live tools use it, so that the two never disagree.
 ///
-/// Up to 2025-06-18 the specification does not specify the dialect of a schema without `$schema`; a
-/// value that matches either 2020-12 or draft-07 keeps such a contract.
+/// Up to 2025-06-18 the specification does not define the dialect of a schema without `$schema`; such
+/// a contract accepts values that match either 2020-12 or draft-07.
 #[derive(Debug, Clone, Default)]
 pub struct SchemaContract {
     /// Empty if the schema is unusable: invalid, too large, in an unknown dialect, or referring to
@@ -46,12 +46,12 @@ pub struct SchemaContract {
 }
 
 impl SchemaContract {
-    /// A contract that nobody can break.
+    /// A contract that accepts everything.
     pub(crate) const fn none() -> SchemaContract {
         SchemaContract { readings: Vec::new() }
     }
 
-    /// Compiles a schema that was stated in `revision`.
+    /// Compiles a schema from a message of `revision`.
     pub fn read(schemas: &ToolSchemas, schema: Node<'_>, revision: Revision) -> SchemaContract {
         let assumed = schema.get("$schema").is_none() && !WITH_DIALECT.contains(revision);
         let older = assumed.then_some(Dialect::Draft7);
@@ -69,23 +69,23 @@ impl SchemaContract {
 
     /// Whether `value` matches in every dialect that the schema may be written in. `false` if the
     /// schema is unusable.
-    pub fn surely_accepts(&self, value: Node<'_>) -> bool {
+    pub fn definitely_accepts(&self, value: Node<'_>) -> bool {
         !self.readings.is_empty() && self.readings.iter().all(|reading| reading.accepts(value))
     }
 
-    /// Whether `value` breaks it in every dialect, as far as can be told without a guess.
-    pub fn surely_refuses(&self, value: Node<'_>) -> bool {
+    /// Whether `value` certainly violates the schema in every dialect.
+    pub fn definitely_rejects(&self, value: Node<'_>) -> bool {
         !self.breaches(value).found.is_empty()
     }
 
-    /// Whether it can be broken: not if the schema is unusable.
+    /// Whether it can reject anything; `false` if the schema is unusable.
     pub fn is_usable(&self) -> bool {
         !self.readings.is_empty()
     }
 
     /// Every violation by `value`, as `ajv` 8 lists them; empty if it is accepted. Includes
-    /// uncertain ones, such as an expression that takes too long: whoever enforces a contract must
-    /// not let through what could not be judged.
+    /// uncertain ones, such as a regular expression that takes too long: enforcement must not let
+    /// through what could not be judged.
     pub fn violations(&self, value: Node<'_>) -> Vec<Violation> {
         if self.accepts(value) {
             return Vec::new();
@@ -93,7 +93,7 @@ impl SchemaContract {
         self.readings.first().map(|reading| reading.violations(value)).unwrap_or_default()
     }
 
-    /// Why `value` surely breaks it.
+    /// The certain violations by `value`.
     pub(crate) fn breaches(&self, value: Node<'_>) -> Breaches {
         let mut shown = Breaches::default();
         if self.accepts(value) {
@@ -112,7 +112,7 @@ impl SchemaContract {
         shown
     }
 
-    /// Why an empty object surely breaks it, where one is understood; reported at `span`.
+    /// The certain violations by a missing value, which counts as an empty object; reported at `span`.
     pub(crate) fn breaches_by_absence(&self, span: Span) -> Breaches {
         let mut tape = Tape::new();
         let Ok(nothing) = tape.parse(b"{}", Limits::default()) else {
@@ -126,23 +126,23 @@ impl SchemaContract {
     }
 }
 
-/// How a value breaks a contract.
+/// How a value violates a contract.
 #[derive(Debug, Default)]
 pub(crate) struct Breaches {
-    /// What is surely wrong; empty if the value fits, or if that cannot be told.
+    /// The certain violations; empty if the value matches, or may match.
     pub(crate) found: Vec<Violation>,
-    /// Whether the question was given up, because it takes too long.
+    /// Whether checking was abandoned because it takes too long.
     pub(crate) is_undecided: bool,
 }
 
-/// The violations of `value` that do not rest on a guess.
+/// The violations of `value` that are certain.
 fn certain(schema: &ToolSchema, value: Node<'_>) -> Breaches {
     let mut violations = schema.main_violations(value);
     if violations.iter().any(|violation| violation.keyword == "maxSteps") {
         return Breaches { found: Vec::new(), is_undecided: true };
     }
     let mut may_have_given_up = false;
-    // Gone since 2019-09, yet many validators still know it.
+    // Removed in 2019-09, yet many validators still support it.
     let odd = |keyword: &str| keyword == "dependencies" && schema.dialect() > Dialect::Draft7;
     violations.retain(|violation| {
         violation.keyword != "maxViolations"
@@ -198,8 +198,8 @@ mod tests {
         let contract = SchemaContract::read(&schemas, schema.root(), revision);
         let found = contract.breaches(value.root());
         assert!(found.found.is_empty() || !contract.violations(value.root()).is_empty());
-        assert_eq!(contract.surely_refuses(value.root()), !found.found.is_empty());
-        assert!(!contract.surely_accepts(value.root()) || contract.accepts(value.root()));
+        assert_eq!(contract.definitely_rejects(value.root()), !found.found.is_empty());
+        assert!(!contract.definitely_accepts(value.root()) || contract.accepts(value.root()));
         found.found.into_iter().map(|breach| breach.schema_path).collect()
     }
 
@@ -247,7 +247,7 @@ mod tests {
             let schema = tapes.0.parse(schema.as_bytes(), Limits::default()).unwrap();
             let value = tapes.1.parse(value.as_bytes(), Limits::default()).unwrap();
             let contract = SchemaContract::read(&ToolSchemas::default(), schema.root(), revision);
-            (contract.surely_accepts(value.root()), contract.surely_refuses(value.root()))
+            (contract.definitely_accepts(value.root()), contract.definitely_rejects(value.root()))
         };
         let schema = r##"{"$defs":{"a":{}},"$ref":"#/$defs/a","type":"string"}"##;
         assert_eq!(sure(schema, "1", Revision::V2025_06_18), (false, false));

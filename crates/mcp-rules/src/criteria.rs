@@ -4,8 +4,8 @@ use mcp_schema::{Schemas, ToolSchemas};
 
 use crate::{Settings, lock::Lock, shared_schemas::SharedSchemas};
 
-/// What messages are judged by: the schemas and settings in use, and the tool schemas compiled so
-/// far.
+/// Everything messages are judged by: the schemas and settings in use, and the tool schemas compiled
+/// so far.
 #[derive(Debug)]
 pub(crate) struct Criteria {
     schemas: Schemas,
@@ -26,7 +26,7 @@ impl Criteria {
         }
     }
 
-    /// What the server must offer, and nothing else.
+    /// The lock, if there is one: exactly what the server must offer.
     pub(crate) fn lock(&self) -> Option<&Lock> {
         self.lock.as_deref()
     }
@@ -47,7 +47,7 @@ impl Criteria {
         &self.tool_schemas
     }
 
-    /// The schemas that sessions remember.
+    /// The tool schemas that sessions remember, shared between them.
     pub(crate) fn shared_schemas(&self) -> &SharedSchemas {
         &self.shared_schemas
     }

@@ -6,16 +6,16 @@ use crate::Severity;
 pub enum Enforcement {
     /// An error blocks the message, a warning does not.
     BySeverity,
-    /// The same, but receivers can cope: the message passes to a side that the gate guards, while
-    /// that side must not send such a message itself. For example, a result without a type counts
-    /// as complete, and a tool with an invalid header annotation is dropped from its list.
+    /// The same, except that receivers must tolerate such a message: it passes to a side that the
+    /// gate guards, while that side must not send one itself. For example, a result without a type
+    /// counts as complete, and a tool with an invalid header annotation is dropped from its list.
     Tolerated,
-    /// A peer broke its own promise: a tool's schema, a form. The message is blocked, although the
-    /// specification may only warn. It still passes to a side that the gate guards, as the receiver
-    /// checks it against the contract, which is more precise.
+    /// The message violates a contract: a tool's schema or a form. It is blocked, even where the
+    /// specification only advises. It still passes to a side that the gate guards, as that side
+    /// checks the contract itself, and more precisely.
     Contract,
-    /// A limit was reached, so that the message was not judged, or not all of it. It does not pass,
-    /// whatever level the rule has, and even if the rule is off.
+    /// A limit was reached, so that the message was not judged completely. It is blocked whatever
+    /// the level of the rule, even if the rule is off.
     Unjudged,
 }
 

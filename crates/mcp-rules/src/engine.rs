@@ -45,8 +45,8 @@ impl Engine {
         Engine { criteria: Criteria::new(schemas, settings) }
     }
 
-    /// Also reports what a server offers otherwise than this lock says, by the rules `lock-drift`
-    /// and `lock-resource-drift`, unless the profile leaves out what needs a conversation.
+    /// Also reports where the server's offer differs from this lock, by the rules `lock-drift` and
+    /// `lock-resource-drift`, unless the profile leaves out rules that need a conversation.
     #[must_use]
     pub fn with_lock(mut self, lock: Arc<Lock>) -> Engine {
         self.criteria.set_lock(lock);
@@ -111,7 +111,7 @@ impl Engine {
         Followed::Batch(whole, contexts)
     }
 
-    /// As [`Engine::follow_at`], where the envelope of a single message was read before.
+    /// Like [`Engine::follow_at`], for a single message whose envelope was already read.
     pub(crate) fn follow_read(
         &self,
         session: &mut Session,
@@ -199,7 +199,7 @@ impl Engine {
             return findings.report(fault.code(ErrorCode::InvalidRequest.code()));
         }
         if !whole.settled {
-            // A batch implies the one revision that has them.
+            // Only one revision has batches, so a batch implies it.
             findings.scene().revision = Some(Revision::V2025_03_26);
         }
         let outcome = jsonrpc::check_batch(message, whole.revision, whole.settled, findings);
@@ -265,7 +265,7 @@ impl Engine {
             }
             return true;
         }
-        // An error is the answer that a server owes to such a request.
+        // A server must answer such a request with an error.
         if context.approximate && envelope.error.is_none() && is_judged {
             findings.leave_unjudged(lifecycle::unknown_declaration(envelope));
         }

@@ -1,4 +1,4 @@
-/// How much of what MCP adds to the JSON-RPC 2.0 envelope a profile requires.
+/// Which of MCP's restrictions on the JSON-RPC 2.0 envelope a profile lifts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "independent freedoms, none of them a state")]
 pub(crate) struct EnvelopePolicy {

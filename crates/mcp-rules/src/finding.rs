@@ -17,10 +17,10 @@ pub struct Finding {
     pub revision: Option<Revision>,
     /// Who sent the message, if known.
     pub from: Option<Side>,
-    /// Who has to change something. Usually the sender of the message, but a request that was never
-    /// answered is not the fault of the requester.
+    /// Who is to blame. Usually the sender of the message, but a request that was never answered is
+    /// not the requester's fault.
     pub at_fault: Option<Side>,
-    /// Line number in its file, from 1; set by whoever reads files.
+    /// Line number in its file, from 1; set by code that reads files.
     pub line: Option<u64>,
     /// Index in the batch, if the message is in one.
     pub index: Option<usize>,
@@ -33,7 +33,7 @@ pub struct Finding {
     pub pointer: Option<String>,
     /// The JSON-RPC error code a receiver replies with, if it replies.
     pub code: Option<i64>,
-    /// Where in a payload which schema was violated.
+    /// The place in the payload, and the part of the schema that it violates.
     pub schema: Option<SchemaFault>,
     /// What is wrong with this message, in one sentence.
     pub message: String,
@@ -41,7 +41,7 @@ pub struct Finding {
     pub help: Option<String>,
     /// Another message that explains this one, if observed.
     pub related: Option<Related>,
-    /// Whether readers may disagree on which message it is, so that it must not pass a gate.
+    /// Whether parsers may read the message differently, so that it must not pass a gate.
     pub(crate) ambiguous: bool,
 }
 
@@ -55,8 +55,7 @@ pub struct Related {
     pub reason: &'static str,
 }
 
-/// The part of a finding that validators call an error object; the members have the same meaning as
-/// in `ajv`.
+/// The schema violation behind a finding. The members have the same meaning as in `ajv`.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(missing_docs, reason = "the crate docs refer to ajv's")]
 pub struct SchemaFault {

@@ -19,7 +19,7 @@ pub struct Findings<'s> {
     errors: usize,
     capacity: usize,
     dropped: u64,
-    /// What must not pass a gate although no finding says so.
+    /// Messages that must not pass a gate although no finding was reported.
     unjudged: Vec<Unjudged>,
     scene: Scene,
 }
@@ -31,7 +31,7 @@ pub(crate) struct Unjudged {
     pub(crate) rule: &'static RuleMeta,
     pub(crate) code: Option<i64>,
     pub(crate) message: String,
-    /// What an error with the code has to say.
+    /// Further members of the error's `data` that the code requires.
     pub(crate) facts: Option<Box<Value>>,
 }
 
@@ -82,8 +82,7 @@ impl<'s> Findings<'s> {
         std::mem::take(&mut self.dropped)
     }
 
-    /// What could not be judged and is in no finding, since this was last asked: the rule is off, or
-    /// there was no room.
+    /// Takes the unjudged messages without a finding: the rule is off, or the list was full.
     pub(crate) fn take_unjudged(&mut self) -> Vec<Unjudged> {
         std::mem::take(&mut self.unjudged)
     }
@@ -135,7 +134,7 @@ impl<'s> Findings<'s> {
             }
             return;
         }
-        // However many warnings there are, they do not crowd out what decides the verdict.
+        // Separate limits, so that warnings do not crowd out errors.
         let alike = match severity {
             Severity::Error => self.errors,
             Severity::Warning => self.list.len() - self.errors,
@@ -169,12 +168,12 @@ impl<'s> Findings<'s> {
         });
     }
 
-    /// Says that the message, or the entry of a batch, was not judged, whatever level the rule has.
+    /// Marks the message, or the entry of a batch, as not judged, whatever the level of the rule.
     pub(crate) fn leave_unjudged(&mut self, fault: Fault) {
         self.keep_unjudged(fault);
     }
 
-    /// One of each entry is enough, unless that may be left to those behind a gate.
+    /// Keeps one for each entry, unless it may be left to the side behind a gate.
     fn keep_unjudged(&mut self, fault: Fault) {
         let Scene { index, code, .. } = self.scene;
         let is_contract = |rule: &RuleMeta| rule.enforcement == Enforcement::Contract;
@@ -188,13 +187,13 @@ impl<'s> Findings<'s> {
         }
     }
 
-    /// How many there are, to be handed to [`Findings::locate`] later.
+    /// The number of findings, to be passed to [`Findings::locate`] later.
     pub(crate) fn len(&self) -> usize {
         self.list.len()
     }
 
-    /// Drops the findings from index `first` on that are about the current line, and what of it could
-    /// not be judged: nobody is to blame for what someone else has sent in their place.
+    /// Drops the findings from index `first` on that are about the current line, and its unjudged
+    /// messages: a peer is not to blame for what someone else sent in its place.
     pub(crate) fn absolve(&mut self, first: usize) {
         let line = self.scene.line;
         let mut index = 0;
@@ -240,8 +239,8 @@ impl<'s> Findings<'s> {
     }
 }
 
-/// The longest text of a finding, in bytes. A peer chooses the names in it, and there may be many
-/// findings about one name.
+/// The maximum length of a finding's message, in bytes. Peers choose the names in it, and there may
+/// be many findings about one name.
 const LONGEST_TEXT: usize = 1024;
 /// The same for paths.
 const LONGEST_PATH: usize = 4096;
@@ -250,7 +249,7 @@ fn cut(text: String) -> String {
     cut_to(LONGEST_TEXT, text)
 }
 
-/// What of a text has room, in memory too.
+/// Truncates a text, and frees the rest of its memory.
 fn cut_to(longest: usize, text: String) -> String {
     if text.len() <= longest {
         return text;
@@ -271,8 +270,7 @@ fn cut_schema(fault: SchemaFault) -> SchemaFault {
     }
 }
 
-/// About how many bytes the values have that violations are explained with: scalars, and lists of
-/// them.
+/// The approximate size in bytes of a value in a violation's params: a scalar, or a list of them.
 fn value_size(value: &Value) -> usize {
     match value {
         Value::String(text) => text.len(),
@@ -282,7 +280,7 @@ fn value_size(value: &Value) -> usize {
     }
 }
 
-/// Whether what a layer finds is in a JSON text, rather than in what carries it.
+/// Whether findings of a layer are about a JSON text, rather than about what carries it.
 const fn points_into_json(layer: Layer) -> bool {
     matches!(layer, Layer::JsonRpc | Layer::Schema | Layer::Session | Layer::ToolSchema)
 }
@@ -301,7 +299,7 @@ pub(crate) struct Fault {
     help: Option<String>,
     related: Option<Related>,
     blamed: Option<Side>,
-    /// A line other than the current one, where the fault is noticed late, and who sent that.
+    /// The earlier line that has the fault, if it is noticed late, and who sent it.
     line: Option<u64>,
     from: Option<Side>,
     ambiguous: bool,
@@ -310,7 +308,7 @@ pub(crate) struct Fault {
 }
 
 impl Fault {
-    // Cold: faults are rare, and the code around them shall not be in the way of all that is sound.
+    // Cold: faults are rare, so their code is kept out of the way of the fast path.
     #[cold]
     pub(crate) fn new(rule: &'static RuleMeta, message: impl Into<String>) -> Fault {
         Fault {
@@ -332,13 +330,13 @@ impl Fault {
         }
     }
 
-    /// Not a fault, but a question that was given up: whether the message breaks `rule`. Nothing is
-    /// reported, and a gate does not let it pass.
+    /// Not a fault, but a check that was abandoned: whether the message violates `rule`. Nothing is
+    /// reported, but a gate does not let the message pass.
     pub(crate) fn unjudged(rule: &'static RuleMeta, message: impl Into<String>) -> Fault {
         Fault { unjudged: true, ..Fault::new(rule, message) }
     }
 
-    /// For a fault that makes readers disagree on which message it is.
+    /// Marks a fault that makes parsers read the message differently.
     pub(crate) fn ambiguous(mut self) -> Fault {
         self.ambiguous = true;
         self
@@ -356,7 +354,7 @@ impl Fault {
         self
     }
 
-    /// Sets what an error with the code has to say, besides what is wrong.
+    /// Sets further members of the error's `data` that the code requires.
     pub(crate) fn facts(mut self, facts: Value) -> Fault {
         self.facts = Some(Box::new(facts));
         self
@@ -403,7 +401,7 @@ impl Fault {
         self
     }
 
-    /// The same, unless the fault already has a revision.
+    /// Like [`Fault::under`], unless the fault already has a revision.
     pub(crate) fn under_unless_said(&mut self, revision: Revision) {
         self.revision.get_or_insert(revision);
     }

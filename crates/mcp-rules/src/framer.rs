@@ -1,8 +1,8 @@
 //! Splits what one side writes to a stdio stream into messages: one line, one message.
 //!
-//! A line that is not one JSON value is examined together with its neighbours: several values on
-//! one line, one value spread over several lines. Nothing is lost: lines that fit neither case come
-//! out as unreadable, in order.
+//! A line that is not one JSON value is examined together with its neighbours: it may contain
+//! several values, or part of one value that spans several lines. Nothing is lost: lines that are
+//! neither are returned as unreadable, in order.
 
 use mcp_json::{Limits, SyntaxError, SyntaxErrorKind, Tape};
 
@@ -49,8 +49,8 @@ pub enum Cut {
     SeveralLines,
 }
 
-/// Lines that may wait for the end of one message. No person and no program spreads a message over
-/// more, and each line that was in vain is reported by itself.
+/// Maximum number of lines that may wait for the end of one message. Nobody spreads a message over
+/// more, and if no message results, each line is reported on its own.
 const MAX_LINES: usize = 1 << 20;
 
 /// Memory that a framer keeps for the next line.
@@ -58,8 +58,8 @@ const KEPT_TAPE: usize = 64 * 1024;
 
 /// Cuts one side of a stdio stream into messages.
 ///
-/// What waits takes no more memory than a message may have, and 16 bytes for each of its lines. Every
-/// line is looked at a fixed number of times, however many wait with it.
+/// Waiting lines take no more memory than one message may have, plus 16 bytes each. Every line is
+/// examined a fixed number of times, however many lines wait.
 #[derive(Debug, Default)]
 pub struct Framer {
     /// Lines that might be the beginning of one message, each with its line break.
@@ -82,25 +82,25 @@ impl Framer {
         self.lines.is_empty()
     }
 
-    /// How much memory the lines take that wait for their continuation.
+    /// How much memory the waiting lines take, in bytes.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.pending.len() + self.lines.len() * size_of::<(u64, usize)>()
     }
 
-    /// Bytes of memory that it holds, roughly.
+    /// The approximate memory that it holds, in bytes.
     pub(crate) fn memory(&self) -> usize {
         self.pending.capacity() + self.lines.capacity() * 16 + self.tape.memory()
     }
 
-    /// Takes one write (which may hold several lines, without the final line break) that began on
-    /// `line`, and hands what it amounts to to `out`, one after the other.
+    /// Takes one write that began on `line` (possibly several lines, without the final line break),
+    /// and passes the results to `out`, one by one.
     pub fn push(&mut self, line: u64, write: &[u8], limits: Limits, out: &mut impl FnMut(Framed)) {
         for text in write.split(|byte| *byte == b'\n') {
             self.push_line(line, text, limits, out);
         }
     }
 
-    /// The stream has ended: what still waits will not be completed.
+    /// Handles the end of the stream: waiting lines will not be completed.
     pub fn finish(&mut self, limits: Limits, out: &mut impl FnMut(Framed)) {
         self.give_up(limits, out);
     }
@@ -122,7 +122,7 @@ impl Framer {
         }
     }
 
-    /// Whether the pending lines are more than any message may be.
+    /// Whether the pending lines exceed the limits of a message.
     fn waits_in_vain(&self, limits: Limits) -> bool {
         self.pending.len() > limits.max_bytes
             || self.lines.len() > MAX_LINES
@@ -146,7 +146,7 @@ impl Framer {
         }
     }
 
-    /// Several values on one line; `false` if that is not what the line is.
+    /// Splits a line that contains several values; `false` if it does not.
     fn split(
         &mut self,
         line: u64,
@@ -154,8 +154,8 @@ impl Framer {
         limits: Limits,
         out: &mut impl FnMut(Framed),
     ) -> bool {
-        // All of them are read before the first is handed on, and not kept meanwhile: a line may
-        // hold millions.
+        // All values are parsed before the first is passed on, but not stored: a line may contain
+        // millions.
         if !self.for_each_value(text, limits, |_| ()) {
             return false;
         }
@@ -166,8 +166,7 @@ impl Framer {
         })
     }
 
-    /// Hands on the values that stand behind each other in `text`; `false` if there is anything
-    /// else.
+    /// Passes on the consecutive values in `text`; `false` if there is anything else.
     fn for_each_value(
         &mut self,
         text: &[u8],
@@ -192,7 +191,7 @@ impl Framer {
         true
     }
 
-    /// All brackets are closed: is it one message now?
+    /// Called when all brackets are closed: the pending lines may be one message now.
     fn join(&mut self, limits: Limits, out: &mut impl FnMut(Framed)) {
         let mut joined = std::mem::take(&mut self.pending);
         let last_break = joined.pop();
@@ -206,7 +205,7 @@ impl Framer {
         out(Framed::Message { line, text: joined, cut: Cut::SeveralLines });
     }
 
-    /// The pending lines are no message: each stands for itself.
+    /// Called when the pending lines are not a message: each is handled on its own.
     fn give_up(&mut self, limits: Limits, out: &mut impl FnMut(Framed)) {
         let pending = std::mem::take(&mut self.pending);
         let lines = std::mem::take(&mut self.lines);

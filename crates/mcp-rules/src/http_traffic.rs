@@ -78,8 +78,8 @@ impl Engine {
         self.follow_text(session, event, Messages::New)
     }
 
-    /// As [`Engine::follow_http`], for what is sent from here: a message is followed when it is
-    /// judged, before it is decided which exchange carries it, and only the rest is left to say.
+    /// Like [`Engine::follow_http`], for traffic that this side sends: its messages were followed when
+    /// they were judged, before their exchange was chosen, so only the HTTP around them is recorded.
     pub(crate) fn place_http(&self, session: &mut Session, event: &HttpEvent<'_>) -> FollowedHttp {
         self.follow_text(session, event, Messages::Followed)
     }
@@ -120,8 +120,8 @@ impl Engine {
         }
     }
 
-    /// Like [`Engine::follow_http`], where the message is known to be one, and so is what any other
-    /// text is meant to be.
+    /// Like [`Engine::follow_http`], where it is already known whether the text is a message, or meant
+    /// to be one.
     pub(crate) fn follow_http_event(
         &self,
         session: &mut Session,
@@ -273,7 +273,7 @@ enum Messages {
     Followed,
 }
 
-/// The message in an event, unless it is a batch or was read before.
+/// The message in an event, unless it is a batch or its envelope was already read.
 fn single_in<'a>(event: &HttpEvent<'a>) -> Option<CarriedMessage<'a>> {
     event.message.filter(|_| event.read.is_none()).and_then(CarriedMessage::single)
 }
@@ -366,12 +366,12 @@ fn judge_empty_data(event: &HttpEvent<'_>, session: &Session, notes: &mut Notes)
     let has_id = sse.id.is_some_and(|id| !id.is_empty());
     let (revision, settled) = session.revision_of(event.exchange);
     let primes = has_id && (revision == Revision::V2025_11_25 || !settled);
-    // It says only how long to wait before connecting again.
+    // Such an event only says how long to wait before reconnecting.
     let is_retry = sse.retry.is_some();
     let other_transport = session.exchange(event.exchange).is_some_and(Exchange::is_http_sse);
     if !primes && !is_retry && !other_transport && SSE_DATA_INVALID.applies.contains(revision) {
         notes.always(
-            Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is no message")
+            Fault::new(&SSE_DATA_INVALID, "the event has empty data, which is not a message")
                 .help("keep a stream open with comment lines"),
         );
     }

@@ -19,7 +19,7 @@ pub enum Layer {
     ToolSchema,
     /// Headers, status codes, streams.
     Http,
-    /// What a peer does when it is put to the test; only active testing shows it.
+    /// The behaviour of a peer under active testing.
     Behaviour,
 }
 

@@ -91,7 +91,9 @@ pub use mirrored::{
     HeaderParam, HeaderParamFault, HeaderParams, HeaderValueFault, ParamValue, decode_header_value,
     encode_header_value,
 };
-pub use observer::{Ground, Judged, Observer, Origin, Routed, Ruling, Suspended};
+pub use observer::{
+    BlockReason, Judged, Observer, RecordingInfo, Routed, Ruling, SuspendedObserver,
+};
 pub use profile::{Profile, UnknownProfile};
 pub use session::Session;
 pub use settings::{Depth, Limits, Settings};

@@ -38,7 +38,7 @@ fn with_article(name: &str) -> String {
     format!("{article} {name}")
 }
 
-/// Finds which null members are optional: those without which nothing is missing.
+/// Marks the null members that are optional: those whose absence would not be a violation.
 #[cold]
 pub(crate) fn mark_optional(
     schemas: &Schemas,

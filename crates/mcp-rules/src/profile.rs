@@ -25,8 +25,8 @@ pub enum Profile {
     /// The specification with exactly the method names, ids and error codes of the erlmcp stack;
     /// 2025-11-25 unless another revision is chosen.
     Erlmcp,
-    /// The specification, plus warnings for tools that well-known clients and model providers
-    /// refuse or change although it allows them.
+    /// The specification, plus warnings about valid tools that well-known clients and model
+    /// providers refuse or change.
     Portability,
 }
 

@@ -54,9 +54,9 @@ pub struct Limits {
     pub remembered: usize,
     /// Conversations followed at once in one file.
     pub sessions: usize,
-    /// Bytes of memory, roughly, that the conversations of one file take together.
+    /// Approximate bytes of memory that the conversations of one file may take together.
     pub session_bytes: usize,
-    /// Errors kept per message, and as many warnings; the rest is only counted.
+    /// Errors kept per message, and the same number of warnings; the rest are only counted.
     pub findings: usize,
 }
 

@@ -1,5 +1,5 @@
-//! Schemas that peers have stated, shared by the sessions of an engine, as a server usually lists
-//! the same tools to everyone.
+//! Schemas that peers have sent, shared by the sessions of an engine, as a server usually lists the
+//! same tools to everyone.
 
 use std::{
     collections::HashMap,

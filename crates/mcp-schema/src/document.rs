@@ -1,4 +1,4 @@
-//! The definitions of a revision as JSON, for those who show them.
+//! The definitions of a revision as JSON, for display.
 
 use std::collections::BTreeMap;
 
@@ -12,7 +12,7 @@ const PREFIX: &str = "#/$defs/";
 pub struct Document(Value);
 
 impl Document {
-    /// That of a revision.
+    /// The document of a revision.
     pub fn of(revision: Revision) -> Document {
         Document::parse(crate::schema_text(revision)).unwrap_or(Document(Value::Null))
     }

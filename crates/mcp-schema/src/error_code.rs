@@ -8,9 +8,9 @@ use std::ops::RangeInclusive;
 
 use mcp_core::{Revision, Revisions};
 
-/// Everything JSON-RPC 2.0 reserves.
+/// The range that JSON-RPC 2.0 reserves.
 const RESERVED: RangeInclusive<i64> = -32768..=-32000;
-/// What JSON-RPC 2.0 leaves to the server.
+/// The range that JSON-RPC 2.0 leaves to servers.
 const SERVER: RangeInclusive<i64> = -32099..=-32000;
 /// The part of [`SERVER`] that 2026-07-28 tolerates for existing implementations.
 const LEGACY: RangeInclusive<i64> = -32019..=-32000;
@@ -54,7 +54,7 @@ pub const DEFINED_CODES: &[DefinedCode] = &[
     DefinedCode {
         code: -32022,
         name: "UNSUPPORTED_PROTOCOL_VERSION",
-        meaning: "the server does not speak the version of the request",
+        meaning: "the server does not support the version of the request",
         revisions: REVISIONS_SINCE_SPLIT,
         standard: false,
         data: Some("UnsupportedProtocolVersionErrorData"),

@@ -84,7 +84,7 @@ pub(crate) fn ignored(
             continue;
         }
         let pointer = format!("/{container}/{name}");
-        // What cannot be compiled is not used anyway.
+        // A document that does not compile is not used anyway.
         let schema = Survey::of(names, &pointer)
             .ok()
             .and_then(|survey| RuntimeSchema::compile(document, &pointer, draft, survey).ok());

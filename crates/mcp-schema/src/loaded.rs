@@ -178,9 +178,11 @@ fn describe(fault: &Fault) -> String {
         Fault::External { reference } => {
             format!("`{reference}` is in another document, and references are never fetched")
         }
-        Fault::Dangling { reference } => format!("`{reference}` leads nowhere"),
-        Fault::Endless { pointer } => format!("#{pointer} refers to itself for ever"),
-        Fault::Chain { pointer } => format!("#{pointer} starts too long a chain of references"),
+        Fault::Dangling { reference } => format!("`{reference}` does not resolve"),
+        Fault::Endless { pointer } => format!("#{pointer} refers to itself endlessly"),
+        Fault::Chain { pointer } => {
+            format!("#{pointer} starts a chain of references that is too long")
+        }
         Fault::Patterns { .. } => "the regular expressions are too large".to_owned(),
     }
 }

@@ -164,7 +164,7 @@ pub enum SourceError {
         "{url} names a file of the host `{host}`, and only files of this one can be read; a local path follows three slashes: file:///folder/schema.json"
     )]
     FileHost { url: String, host: String },
-    #[error("{url} names no file: {reason}")]
+    #[error("{url} is not a valid file URL: {reason}")]
     FileUrl { url: String, reason: &'static str },
     #[error(transparent)]
     UnknownRevision(UnknownRevision),
@@ -201,7 +201,7 @@ pub enum SourceError {
     #[error("{source_name} has an unknown `$schema`: {dialect}")]
     UnknownDialect { source_name: Source, dialect: String },
     #[error(
-        "cannot tell which revision {source_name} is for; say so with REVISION={source_name}, for example {latest}={source_name}",
+        "cannot tell which revision {source_name} is for; specify it as REVISION={source_name}, for example {latest}={source_name}",
         latest = Revision::LATEST
     )]
     RevisionUnclear { source_name: Source },

@@ -1,16 +1,16 @@
 //! The known name nearest to an unknown one.
 //!
-//! Two steps: the same letters in another spelling (case, `_`, `-`) always match; otherwise a
-//! candidate has to be within a distance that a typing slip explains.
+//! Two steps: names that differ only in case, `_` and `-` always match; otherwise the edit distance
+//! must be small enough for a typo.
 //!
-//! Peers choose the names, on both sides, so the work is limited: most candidates are ruled out by
-//! their length and their letters, and only so many of the others are compared.
+//! Peers choose both the name and the candidates, so the work is limited: most candidates are ruled
+//! out by their length and letters, and only a limited number of the others are compared.
 
-/// Longer names are not slips of the pen, and comparing them costs the square of their length.
+/// Longer names are not typos, and comparing two takes quadratic time.
 const MAX_LENGTH: usize = 128;
-/// How many candidates are looked at.
+/// Maximum number of candidates considered.
 const MAX_CANDIDATES: usize = 1_000;
-/// How many of them are compared letter by letter.
+/// Maximum number of candidates whose edit distance is computed.
 const MAX_COMPARED: usize = 32;
 
 /// The candidate that `unknown` was probably meant to be.
@@ -76,7 +76,7 @@ fn folded_letters(name: &str) -> impl Iterator<Item = char> + '_ {
         .flat_map(char::to_lowercase)
 }
 
-/// How often each letter occurs; those that fall together count as one.
+/// How often each letter occurs, in 32 buckets.
 struct Letters([u8; 32]);
 
 impl Letters {
@@ -89,8 +89,7 @@ impl Letters {
         Letters(counts)
     }
 
-    /// How many edits it takes at least to make one text of the other: each adds at most one letter
-    /// and takes away at most one.
+    /// A lower bound of the edit distance: each edit adds at most one letter and removes at most one.
     fn least_distance(&self, other: &Letters) -> usize {
         let (mut more, mut less) = (0_usize, 0_usize);
         for (ours, theirs) in self.0.iter().zip(&other.0) {

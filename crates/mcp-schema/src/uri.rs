@@ -88,8 +88,8 @@ pub fn absolute_uri(text: &str) -> Result<(), UriFault> {
     })
 }
 
-/// Whether `text` certainly is an absolute URI: one of the usual kind, without IP addresses, ports,
-/// percent-encoding and fragment. A "no" means that [`absolute_uri`] has to find out.
+/// Whether `text` is certainly an absolute URI: a common one, without IP addresses, ports,
+/// percent-encoding and fragment. If `false`, [`absolute_uri`] has to decide.
 pub fn is_plain_uri(text: &[u8]) -> bool {
     let Some(colon) = text.iter().position(|byte| !is(*byte, SCHEME)) else { return false };
     let (scheme, rest) = text.split_at(colon);
@@ -109,7 +109,7 @@ pub fn is_plain_uri(text: &[u8]) -> bool {
         && path.iter().all(|byte| is(*byte, PATH_OR_QUERY))
 }
 
-// Where in a plain URI a byte may stand.
+// The parts of a plain URI in which a byte may occur.
 const SCHEME: u8 = 1;
 const AUTHORITY: u8 = 2;
 const PATH_OR_QUERY: u8 = 4;
@@ -259,7 +259,7 @@ mod tests {
         }
     }
 
-    /// Nothing that looks plain is refused by the thorough check.
+    /// The full check accepts every URI that counts as plain.
     #[test]
     fn what_is_plain_is_valid() {
         let alphabet = ['a', '1', ':', '/', '?', '#', '@', '%', '[', ' ', '+', '~', 'ü'];

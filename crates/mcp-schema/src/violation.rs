@@ -35,8 +35,8 @@ pub struct Violation {
     pub span: Span,
 }
 
-/// As much of a path as is kept for a violation. A member's name can be as long as the message, and
-/// every violation below it would repeat it.
+/// Truncates a path for a violation. A member's name can be as long as the message, and every
+/// violation below it would repeat it.
 pub(crate) fn kept_path(path: &str) -> String {
     const LONGEST: usize = 4096;
     if path.len() <= LONGEST {
@@ -61,7 +61,7 @@ impl Violation {
         }
     }
 
-    /// A value that would take too long to judge.
+    /// The violation of a value that would take too long to check.
     pub(crate) fn undecided(node: Node<'_>) -> Violation {
         Violation {
             instance_path: String::new(),
@@ -73,7 +73,7 @@ impl Violation {
         }
     }
 
-    /// A part of a schema that fits the meta-schema but cannot be compiled.
+    /// The violation for a part of a schema that matches the meta-schema but cannot be compiled.
     pub(crate) fn unusable(node: Node<'_>, pointer: &str) -> Violation {
         let keyword = pointer.rsplit('/').next().unwrap_or_default();
         Violation {
@@ -86,7 +86,7 @@ impl Violation {
         }
     }
 
-    /// A rejected value for which nothing more precise is known.
+    /// The violation of a rejected value if nothing more precise is known.
     pub(crate) fn unexplained(node: Node<'_>, schema_path: String) -> Violation {
         Violation {
             instance_path: String::new(),

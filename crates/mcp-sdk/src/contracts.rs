@@ -37,10 +37,10 @@ impl Contracts for SchemaContracts {
             schema.to_parsed().map_err(|error| ContractError { reason: error.to_string() })?;
         let document = parsed.document();
         let root = document.root();
-        // What cannot be compiled in the dialect it is written in is refused at once.
+        // A schema that does not compile in its own dialect is rejected at once.
         self.schemas.compile(root).map_err(|error| ContractError { reason: error.to_string() })?;
         Ok(Arc::new(ToolContract {
-            // In our own schemas there is no doubt about the dialect, whatever revision is spoken.
+            // Our own schemas are in a known dialect, whatever revision the client uses.
             schema: SchemaContract::read(&self.schemas, root, Revision::LATEST),
             purpose,
             dispatch: self.dispatch,
@@ -75,7 +75,7 @@ impl fmt::Debug for Reporter {
     }
 }
 
-/// A contract that reports what breaks it.
+/// A contract that reports its violations.
 #[derive(Debug)]
 struct ToolContract {
     schema: SchemaContract,

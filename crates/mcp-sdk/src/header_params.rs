@@ -1,4 +1,4 @@
-//! Arguments of tools that are shown outside the message, in HTTP headers.
+//! Tool arguments that are repeated in HTTP headers.
 //!
 //! A tool marks properties of its input schema with `x-mcp-header`; a client repeats their values,
 //! a server compares them.
@@ -26,7 +26,7 @@ pub(crate) enum BadMark {
 impl Marked {
     /// Reads the marks of a tool's input schema.
     pub(crate) fn of(input_schema: &Json) -> Result<Marked, BadMark> {
-        // Most tools have none, and servers ask for every call.
+        // A quick exit: most tools have no marks, and servers read them for every call.
         let text = input_schema.as_bytes();
         if !text.windows(MARK.len()).any(|part| part == MARK) {
             return Ok(Marked::default());

@@ -1,4 +1,4 @@
-//! Judges the HTTP side of conversations, live, by the rules that judge recordings of it.
+//! Judges live HTTP traffic by the same rules as recordings of it.
 
 use std::{
     any::Any,
@@ -32,7 +32,7 @@ pub(crate) struct GateWatch {
 }
 
 impl GateWatch {
-    /// Texts that are not parsed yet are parsed within `limits`.
+    /// Creates a watch that parses texts within `limits`.
     pub(crate) fn new(gate: HttpGate, tapes: TapePool, limits: Limits) -> GateWatch {
         GateWatch { gate: Mutex::new(gate), tapes, limits, stray_lines: StrayLines::default() }
     }
@@ -63,7 +63,7 @@ impl GateWatch {
         Some(Box::new(StrayGate::new(Box::new(WatchGate(watch)), stray_lines)))
     }
 
-    /// Finds a watch again that was made here.
+    /// Downcasts a watch that was created here.
     pub(crate) fn from_watch(watch: Arc<dyn HttpWatch>) -> Option<Arc<GateWatch>> {
         let watch: Arc<dyn Any + Send + Sync> = watch;
         watch.downcast().ok()
@@ -170,7 +170,7 @@ pub(crate) fn headers(sent: &HeaderMap) -> Headers<'_> {
     sent.iter().map(|(name, value)| (name.as_str(), text(value.as_bytes()))).collect()
 }
 
-/// The text of a header. Nearly all of them are plain, which is told faster than what is not.
+/// The text of a header. Nearly all are valid UTF-8, which is the fast path.
 fn text(value: &[u8]) -> Cow<'_, str> {
     match str::from_utf8(value) {
         Ok(text) => Cow::Borrowed(text),

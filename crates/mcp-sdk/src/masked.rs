@@ -1,4 +1,4 @@
-//! Paths into messages, without the names that a peer has chosen.
+//! Paths into messages, with names chosen by the peer masked for the log.
 
 use mcp_core::Side;
 use mcp_rules::Finding;
@@ -107,8 +107,8 @@ const KNOWN: &[&str] = &[
     "version",
 ];
 
-/// A JSON Pointer, or the path of a schema, with `*` in place of every name that is neither known, nor
-/// an index, nor `agreed`.
+/// A JSON Pointer or schema path, with `*` for every token that is not a known name, an index or one
+/// of `agreed`.
 pub(crate) fn masked(path: &str, agreed: &[&str]) -> String {
     let is_index = |name: &str| name.len() <= 9 && name.bytes().all(|byte| byte.is_ascii_digit());
     let mask = |name| match name {
@@ -119,8 +119,8 @@ pub(crate) fn masked(path: &str, agreed: &[&str]) -> String {
     path.split('/').map(mask).collect::<Vec<_>>().join("/")
 }
 
-/// Names that both sides know: a client has sent them, and the server's schema has them. In what a
-/// server sends, both would be its own.
+/// Names that both sides know: the client sent them, and the server's schema defines them. Empty for
+/// messages of a server, which chose both.
 pub(crate) fn agreed(finding: &Finding) -> Vec<&str> {
     let Some(fault) = finding.schema.as_ref().filter(|_| finding.at_fault == Some(Side::Client))
     else {

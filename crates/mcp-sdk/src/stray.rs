@@ -1,4 +1,4 @@
-//! Stray lines that a server prints to the stream of its messages: reported rarely, with a count.
+//! Stray lines that a server prints between its messages: only some are reported, with a count.
 
 use std::{
     fmt,

@@ -14,13 +14,13 @@ use crate::{
     stray::{StrayGate, StrayLines},
 };
 
-/// What the first request of a conversation over HTTP begins.
+/// The kind of conversation that the first HTTP request begins.
 #[cfg(feature = "http")]
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum HttpBeginning {
-    /// A conversation over many exchanges.
+    /// A session, over many exchanges.
     Session,
-    /// One that ends with the exchange.
+    /// A conversation that ends with the exchange.
     Exchange,
     /// None: it is rejected.
     Rejected,

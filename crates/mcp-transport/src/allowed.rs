@@ -145,8 +145,8 @@ fn without_usual_port<'a>(name: &'a str, ports: &[&str]) -> &'a str {
 /// Why a request's host or origin is not allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Foreign {
-    /// It names no host, or several.
+pub enum SourceNotAllowed {
+    /// It names no host, or more than one.
     #[error("the request names no host, or several")]
     Unclear,
     /// It is addressed to this host.
@@ -157,10 +157,11 @@ pub enum Foreign {
     Origin(String),
 }
 
-/// How much of a foreign name is sent back.
+/// The maximum number of bytes of a rejected name that is sent back.
 const MAX_SHOWN: usize = 200;
 
-/// Rejects requests for a foreign host or from a foreign page.
+/// Rejects requests that are not addressed to one of `hosts`, or come from a page of another origin
+/// than `origins`.
 ///
 /// # Errors
 ///
@@ -170,26 +171,28 @@ pub fn check_source(
     origins: &Allowed,
     uri: &Uri,
     headers: &HeaderMap,
-) -> Result<(), Foreign> {
+) -> Result<(), SourceNotAllowed> {
     let mut stated = headers.get_all(header::HOST).iter();
-    // A proxy may have checked the other one.
-    let (host, None) = (stated.next(), stated.next()) else { return Err(Foreign::Unclear) };
+    // Two different hosts: a proxy in front may have checked only the other one.
+    let (host, None) = (stated.next(), stated.next()) else {
+        return Err(SourceNotAllowed::Unclear);
+    };
     if !hosts.anything {
         let host = host.map(|host| host.to_str().unwrap_or(""));
         let authority = uri.authority().map(http::uri::Authority::as_str);
         if host.or(authority).is_none() {
-            return Err(Foreign::Unclear);
+            return Err(SourceNotAllowed::Unclear);
         }
         for host in host.into_iter().chain(authority) {
             if !hosts.has_host(host) {
-                return Err(Foreign::Host(host.to_owned()));
+                return Err(SourceNotAllowed::Host(host.to_owned()));
             }
         }
     }
     for origin in headers.get_all(header::ORIGIN) {
         let origin = origin.to_str().unwrap_or("");
         if !origins.has_origin(origin) {
-            return Err(Foreign::Origin(origin.to_owned()));
+            return Err(SourceNotAllowed::Origin(origin.to_owned()));
         }
     }
     Ok(())
@@ -328,15 +331,15 @@ mod tests {
         let (local, anything) = (Allowed::loopback(), Allowed::anything());
         let uri = Uri::from_static("/mcp");
         let mut headers = HeaderMap::new();
-        assert_eq!(check_source(&local, &local, &uri, &headers), Err(Foreign::Unclear));
+        assert_eq!(check_source(&local, &local, &uri, &headers), Err(SourceNotAllowed::Unclear));
         assert_eq!(check_source(&anything, &local, &uri, &headers), Ok(()));
         let absolute = Uri::from_static("http://localhost/mcp");
         assert_eq!(check_source(&local, &local, &absolute, &headers), Ok(()));
         for _ in 0..2 {
             headers.append(header::HOST, http::HeaderValue::from_static("localhost"));
         }
-        assert_eq!(check_source(&local, &local, &uri, &headers), Err(Foreign::Unclear));
-        assert_eq!(check_source(&anything, &local, &uri, &headers), Err(Foreign::Unclear));
+        assert_eq!(check_source(&local, &local, &uri, &headers), Err(SourceNotAllowed::Unclear));
+        assert_eq!(check_source(&anything, &local, &uri, &headers), Err(SourceNotAllowed::Unclear));
     }
 
     #[test]
@@ -346,6 +349,6 @@ mod tests {
         headers.insert(header::HOST, http::HeaderValue::from_static("localhost"));
         let foreign = Uri::from_static("http://evil.example/mcp");
         let refused = check_source(&local, &local, &foreign, &headers);
-        assert_eq!(refused, Err(Foreign::Host("evil.example".to_owned())));
+        assert_eq!(refused, Err(SourceNotAllowed::Host("evil.example".to_owned())));
     }
 }

@@ -49,7 +49,7 @@ pub mod stdio;
 pub mod ws;
 
 #[cfg(any(feature = "http", feature = "ws"))]
-pub use allowed::{Allowed, Foreign, check_source};
+pub use allowed::{Allowed, SourceNotAllowed, check_source};
 pub use lines::{LineSettings, LineTransport};
 #[cfg(any(feature = "http", feature = "ws"))]
 pub use listening::bind;

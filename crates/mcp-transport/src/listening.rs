@@ -29,8 +29,8 @@ pub async fn bind(address: impl ToSocketAddrs + fmt::Debug) -> Result<TcpListene
     Err(failed.unwrap_or_else(|| unresolved(&ErrorKind::NotFound.into())))
 }
 
-/// The address that a client is counted for: one client usually has all addresses of an IPv6 network.
-/// `None` for the machine's own address, which says nothing: a proxy has it for all of its clients.
+/// The address that a client counts towards: an IPv6 client usually owns a whole network. `None`
+/// for loopback addresses, which a local proxy uses for all of its clients.
 pub(crate) fn counted_address(address: IpAddr) -> Option<IpAddr> {
     let address = address.to_canonical();
     if address.is_loopback() {
@@ -52,8 +52,8 @@ pub(crate) fn is_exhausted(error: &Error) -> bool {
     cfg!(unix) && error.raw_os_error().is_some_and(|code| TOO_MANY_FILES.contains(&code))
 }
 
-/// Waits after errors of a listening socket, which usually come in a row: longer each time, and with
-/// one line in the log.
+/// Waits after errors of a listening socket, longer each time as they usually repeat, and logs only
+/// the first.
 #[derive(Debug, Default)]
 pub(crate) struct AcceptBackoff {
     failures: u32,
@@ -69,7 +69,7 @@ impl AcceptBackoff {
         tokio::time::sleep(pause).await;
     }
 
-    /// A connection was accepted.
+    /// Called when a connection was accepted.
     #[cfg(feature = "ws")]
     pub(crate) fn reset(&mut self) {
         self.failures = 0;

@@ -1,5 +1,5 @@
-//! What decoders allocate follows the size of what a peer sends: twice as much of the worst takes
-//! at most 2.2 times as much memory and as many allocations, however it is cut into pieces.
+//! Decoders allocate in proportion to what a peer sends: even in the worst case, twice the input takes
+//! at most 2.2 times the memory and allocations, however it is split.
 
 #![cfg(all(feature = "http", feature = "ws"))]
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
@@ -35,13 +35,13 @@ use tower_service::Service as _;
 
 use toy::Toy;
 
-/// Holds `run` to the law, for what `make` makes of a size and of twice that size.
+/// Checks that `run` scales linearly, with input made by `make` for a size and for twice that size.
 #[track_caller]
 fn law(what: &str, size: usize, make: impl Fn(usize) -> Vec<u8>, run: impl Fn(Bytes)) {
     law_of(what, size, |size| Bytes::from(make(size)), run);
 }
 
-/// The same for what is not bytes.
+/// Like `law`, for input other than bytes.
 #[track_caller]
 fn law_of<I>(what: &str, size: usize, make: impl Fn(usize) -> I, run: impl Fn(I)) {
     // Allocations of this thread alone; nothing here works on another.

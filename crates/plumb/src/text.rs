@@ -7,7 +7,7 @@ use std::{
     path::Path,
 };
 
-use mcp_core::is_unseen;
+use mcp_core::is_invisible;
 pub(crate) use mcp_core::visible;
 use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
@@ -15,7 +15,7 @@ use unicode_width::UnicodeWidthChar as _;
 
 /// The same line by line: line feeds stay.
 pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
-    if !text.contains(|character| character != '\n' && is_unseen(character)) {
+    if !text.contains(|character| character != '\n' && is_invisible(character)) {
         return Cow::Borrowed(text);
     }
     let lines: Vec<Cow<'_, str>> = text.split('\n').map(visible).collect();
@@ -66,7 +66,7 @@ impl<F: Formatter> Formatter for Escaping<F> {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
-        while let Some((at, character)) = rest.char_indices().find(|(_, it)| is_unseen(*it)) {
+        while let Some((at, character)) = rest.char_indices().find(|(_, it)| is_invisible(*it)) {
             writer.write_all(&rest.as_bytes()[..at])?;
             for unit in character.encode_utf16(&mut [0; 2]) {
                 write!(writer, "\\u{unit:04x}")?;
@@ -221,7 +221,7 @@ mod tests {
             let mut out = Vec::new();
             write_json(&mut out, &serde_json::json!({ text: [text] }), layout).unwrap();
             let written = String::from_utf8(out).unwrap();
-            assert!(!written.contains(|it| it != '\n' && is_unseen(it)), "{written:?}");
+            assert!(!written.contains(|it| it != '\n' && is_invisible(it)), "{written:?}");
             let read: serde_json::Value = serde_json::from_str(&written).unwrap();
             assert_eq!(read[text][0], text);
             assert!(written.contains("日本"));

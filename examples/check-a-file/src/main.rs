@@ -12,7 +12,7 @@ use std::{env, fs};
 
 use anyhow::Context as _;
 use mcp_core::visible;
-use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, Origin, Routed, Settings};
+use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, RecordingInfo, Routed, Settings};
 use mcp_schema::Schemas;
 
 const SAMPLE: &[u8] = br#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"tools/list"}}
@@ -41,7 +41,7 @@ fn main() -> anyhow::Result<()> {
 
 fn check(file: &[u8]) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     let mut found = Vec::new();
     // Findings made while following: framing faults, and text that had to be split first.
     let mut judged = Vec::new();

@@ -9,7 +9,7 @@ use std::{
 use http::HeaderMap;
 use mcp_core::Revision;
 use mcp_probe::{Event, Launch, Limits, Report, Run, RunError, Settings, Target};
-use mcp_rules::{Engine, LineReader, Observer, Origin, Setting, Severity};
+use mcp_rules::{Engine, LineReader, Observer, RecordingInfo, Setting, Severity};
 use mcp_schema::Schemas;
 
 /// What messages are judged by; made once, as it takes a while.
@@ -116,11 +116,11 @@ pub(crate) fn findings(report: &Report) -> Vec<Found> {
 
 /// The rules by which `plumb check` finds something in a recording.
 pub(crate) fn found_in(recording: &[u8]) -> Vec<&'static str> {
-    let mut observer = Observer::new(&ENGINE, Origin::default());
+    let mut observer = Observer::new(&ENGINE, RecordingInfo::default());
     let mut reader = LineReader::new(&ENGINE.settings().limits);
     let mut found = Vec::new();
     for (number, line) in (1..).zip(recording.split(|byte| *byte == b'\n')) {
-        let ruling = reader.read(line, |read| observer.rule(number, read, |_| Some(false)));
+        let ruling = reader.read(line, |read| observer.decide(number, read, |_| Some(false)));
         found.extend(ruling.findings().map(|finding| finding.rule.name));
     }
     found

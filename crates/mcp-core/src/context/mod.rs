@@ -186,8 +186,8 @@ impl Context {
     ///
     /// # Errors
     ///
-    /// Return [`Error::InputRequired`] unchanged. Any other error means that the client cannot do
-    /// it, or refused.
+    /// Return [`Error::InputRequired`] unchanged. Any other error means that the client does not
+    /// support the request or rejected it.
     pub async fn sample(
         &self,
         key: &str,

@@ -130,7 +130,7 @@ impl Conversation {
             (None, _) => return (self.error_revision(), Err(Error::NotInitialized)),
         };
         let revision = caller.revision;
-        // Whoever looks at the request on its way takes its word for the revision.
+        // Gates and proxies trust the revision that the request declares.
         if let Some(declared) = read.meta.as_ref().and_then(|meta| meta.protocol_version.as_deref())
             && declared != revision.as_str()
         {

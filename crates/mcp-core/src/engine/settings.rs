@@ -83,7 +83,7 @@ pub enum InvalidArguments {
     ToolResult,
 }
 
-/// How calls are dispatched. It is chosen once, in the engine's settings; adapters follow it.
+/// How calls are dispatched. Chosen once, in the engine's settings; adapters follow it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_enums, reason = "one or the other")]
 pub enum Dispatch {

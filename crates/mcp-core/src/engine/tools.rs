@@ -123,7 +123,7 @@ async fn run(
             .or_else(|| panic.downcast_ref::<String>().map(String::as_str));
         // The message may contain what the client sent.
         tracing::error!(tool = name, "a tool panicked");
-        tracing::debug!(tool = name, message, "it panicked with this");
+        tracing::debug!(tool = name, message, "the panic message");
         Err(Error::internal(format!("`{name}` failed unexpectedly")))
     })
 }

@@ -116,7 +116,7 @@ fn variable(expression: &str) -> Result<Part, UriTemplateError> {
     Ok(Part::Variable { name: name.to_owned(), takes_slashes })
 }
 
-/// Whether a decoded value is one segment of a path, and not one that leads elsewhere.
+/// Whether a decoded value is one path segment, other than `.` and `..`.
 fn is_segment(value: &str) -> bool {
     !value.contains(['/', '\\', '\0']) && value != "." && value != ".."
 }

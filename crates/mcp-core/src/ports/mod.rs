@@ -20,7 +20,7 @@ pub use peer::{OutgoingRequest, Peer, PeerError};
 pub use refusal::{Refusal, RefusalReason};
 pub use seal::Seal;
 pub use session_store::{
-    Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError,
+    Append, AppendOutcome, LogEnd, LogReplacement, MissedEntries, SessionStore, StoreError,
 };
 pub use transport::{
     Framing, Inbound, MessageHeaders, Outbound, OutboundRole, ResponseStatus, Ticket, Transport,

@@ -12,7 +12,7 @@ pub struct Refusal {
     pub message: String,
     /// The details, one object per violation.
     pub findings: Vec<Json>,
-    /// What the error says besides: the members that the protocol requires with its code.
+    /// Further members of the error's `data`, which the protocol requires with this code.
     pub facts: Option<Json>,
 }
 

@@ -2,43 +2,43 @@ use std::{error::Error, fmt};
 
 use bytes::Bytes;
 
-/// What several processes know of sessions together: for each session a log that all append to, and
-/// at times a state that stands for everything before it.
+/// Shares sessions among several processes: each session has an append-only log, whose older part
+/// may be replaced by a snapshot of the state.
 ///
-/// Whoever follows a session keeps the [`LogEnd`] that it knows of. To append is to say where the
-/// log is believed to end; if it has gone on meanwhile, nothing is appended and what was missed is
-/// returned. So all who follow a session see the same entries in the same order.
+/// A process that follows a session remembers the [`LogEnd`] it last saw. An append names the
+/// expected end of the log; if others have appended in the meantime, nothing is appended and the
+/// missed entries are returned. So all processes see the same entries in the same order.
 ///
-/// Calls block, for a limited time. What is stored expires if a session is silent for long.
+/// Calls block, for a limited time. Logs of sessions that are idle for long expire.
 pub trait SessionStore: fmt::Debug + Send {
-    /// Appends to the logs of several sessions, to each all of its entries or none.
+    /// Appends to the logs of several sessions. For each session, all entries are appended or none.
     ///
     /// # Errors
     ///
-    /// If the store cannot be reached, or does not answer in time. Some of the entries may have been
+    /// If the store cannot be reached or does not answer in time. Some of the entries may have been
     /// appended.
-    fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<Appended>, StoreError>;
+    fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<AppendOutcome>, StoreError>;
 
-    /// Puts a state in the place of the whole log of a session, if that ends where it is said to.
-    /// Returns whether it did.
+    /// Replaces the whole log of a session by a snapshot, if the log ends where `replacement`
+    /// expects. Returns whether it was replaced.
     ///
     /// # Errors
     ///
-    /// If the store cannot be reached, or does not answer in time.
+    /// If the store cannot be reached or does not answer in time.
     fn replace(&mut self, replacement: &LogReplacement<'_>) -> Result<bool, StoreError>;
 
-    /// How many bytes may be stored for one session. A state has to leave room for entries.
+    /// The maximum number of bytes stored for one session. A snapshot must leave room for entries.
     fn session_bytes(&self) -> usize;
 }
 
-/// Where a log ends. The default is that of a session of which nothing is stored.
+/// Where a log ends. The default is the end of a log that does not exist yet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[expect(clippy::exhaustive_structs, reason = "both parts are needed to name an end")]
 pub struct LogEnd {
-    /// Tells a log from another one of the same session, after the first has expired; 0 if there is
-    /// none.
+    /// Distinguishes this log from an earlier one of the same session that has expired; 0 if there is
+    /// no log.
     pub log: u64,
-    /// How many entries were ever appended to it.
+    /// How many entries were ever appended to it, including those that a snapshot replaced.
     pub count: u64,
 }
 
@@ -48,51 +48,51 @@ pub struct LogEnd {
 pub struct Append<'a> {
     /// The session.
     pub session: &'a str,
-    /// Where its log is believed to end.
+    /// Where its log is expected to end.
     pub end: LogEnd,
-    /// What to append; may be empty, to ask what was missed.
+    /// What to append. Empty to ask only what was missed.
     pub entries: &'a [Bytes],
 }
 
-/// A state for the place of a log.
+/// A snapshot that replaces a log.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "callers make it")]
 pub struct LogReplacement<'a> {
     /// The session.
     pub session: &'a str,
-    /// Where its log is believed to end.
+    /// Where its log is expected to end.
     pub end: LogEnd,
-    /// How many entries the state stands for that were not appended, since they are too long.
+    /// How many entries the snapshot includes that were never appended because they are too long.
     pub unwritten: u64,
-    /// What is known after all of them.
+    /// The snapshot: the state after all of these entries.
     pub state: &'a [u8],
 }
 
-/// What has become of an [`Append`].
+/// The outcome of an [`Append`].
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(clippy::exhaustive_enums, reason = "whoever appends has to deal with all of them")]
-pub enum Appended {
+#[expect(clippy::exhaustive_enums, reason = "callers must handle every outcome")]
+pub enum AppendOutcome {
     /// The entries were appended.
-    Done {
+    Appended {
         /// Where the log ends now.
         end: LogEnd,
         /// How many bytes are stored for the session.
         stored: u64,
     },
-    /// The log has gone on, and nothing was appended.
-    Behind(Missed),
-    /// The log is gone, and nothing was appended: it has expired, or the store was emptied.
-    Gone,
-    /// There is no room for the entries: the log has to be [replaced](SessionStore::replace).
+    /// Nothing was appended: the log is longer than expected.
+    Behind(MissedEntries),
+    /// Nothing was appended: the log has expired, or the store was emptied.
+    Expired,
+    /// Nothing was appended, as there is no room: [replace](SessionStore::replace) the log first.
     Full,
 }
 
-/// The part of a log that someone has missed.
+/// The part of a log that a process has missed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "stores make it")]
-pub struct Missed {
-    /// The state before the entries, if they do not follow what is known: nothing that was known
-    /// before counts then. `Some(None)` if they are the whole log.
+pub struct MissedEntries {
+    /// The snapshot before the entries, if they do not directly follow what the process knows; it
+    /// replaces everything the process knew. `Some(None)` if the entries are the whole log.
     pub state: Option<Option<Bytes>>,
     /// The entries, in order.
     pub entries: Vec<Bytes>,
@@ -106,7 +106,7 @@ pub struct Missed {
 pub struct StoreError(#[source] Box<dyn Error + Send + Sync>);
 
 impl StoreError {
-    /// A failure with this cause.
+    /// Wraps the cause.
     pub fn new(cause: impl Into<Box<dyn Error + Send + Sync>>) -> StoreError {
         StoreError(cause.into())
     }

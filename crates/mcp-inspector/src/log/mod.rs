@@ -1,7 +1,7 @@
 //! The frames that are kept, and what has changed about them.
 
-mod audience;
 mod changes;
+mod line_handler;
 mod numbers;
 mod pairs;
 

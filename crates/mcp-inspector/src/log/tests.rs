@@ -66,12 +66,12 @@ fn readers_get_every_row_as_it_is_now() {
 #[test]
 fn findings_are_counted_on_their_frame_and_by_rule() {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
-    let mut observer = mcp_rules::Observer::new(&engine, mcp_rules::Origin::default());
+    let mut observer = mcp_rules::Observer::new(&engine, mcp_rules::RecordingInfo::default());
     let log = Log::new(LogLimits::default());
     let mut reader = LineReader::new(&Limits::default());
     for number in 1..=3 {
         reader.read(br#"{"from":"server","raw":"a log line"}"#, |line| {
-            let ruling = observer.rule(number, line, |_| Some(false));
+            let ruling = observer.decide(number, line, |_| Some(false));
             log.append(number, line, &ruling.messages, |_| {});
             log.add_findings(ruling.findings().cloned());
         });

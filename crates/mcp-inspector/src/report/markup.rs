@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_core::is_unseen;
+use mcp_core::is_invisible;
 
 #[derive(Debug, Default)]
 pub(super) struct Markup(String);
@@ -23,7 +23,7 @@ impl Markup {
                 '"' => self.0.push_str("&quot;"),
                 '\'' => self.0.push_str("&#39;"),
                 '\n' | '\t' => self.0.push(character),
-                unseen if is_unseen(unseen) => {
+                unseen if is_invisible(unseen) => {
                     let _ = write!(self.0, "[U+{:04X}]", u32::from(unseen));
                 }
                 other => self.0.push(other),

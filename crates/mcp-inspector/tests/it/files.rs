@@ -75,7 +75,7 @@ async fn a_broken_file_says_what_is_wrong_and_old_imports_give_way() {
     for (file, expected) in [
         (&b"\x89PNG\r\n"[..], "neither a recording nor a HAR capture"),
         (b"", "the file is empty"),
-        (br#"{"log":{"entries":[{]}}"#, "no HAR capture"),
+        (br#"{"log":{"entries":[{]}}"#, "not a HAR capture"),
         (br#"{"log":{"entries":[]}}"#, "no MCP traffic"),
     ] {
         let (status, refusal) = page.fetch("POST", "api/import?name=x", file).await;

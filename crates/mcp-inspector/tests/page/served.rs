@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use mcp_core::Revision;
 use mcp_inspector::{Access, Log, LogLimits, Service, Speaker, Target};
-use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
+use mcp_rules::{Engine, LineReader, Observer, RecordingInfo, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::Allowed;
 use tokio::net::TcpListener;
@@ -75,12 +75,12 @@ impl Served {
     pub(crate) fn add(&mut self, lines: &[String]) {
         let known = self.lines.len();
         self.lines.extend_from_slice(lines);
-        let mut observer = Observer::new(&self.engine, Origin::default());
+        let mut observer = Observer::new(&self.engine, RecordingInfo::default());
         let mut reader = LineReader::new(&self.engine.settings().limits);
         for (index, line) in self.lines.iter().enumerate() {
             let number = index as u64 + 1;
             reader.read(line.as_bytes(), |line| {
-                let ruling = observer.rule(number, line, |_| Some(false));
+                let ruling = observer.decide(number, line, |_| Some(false));
                 if index >= known {
                     self.log.append(number, line, &ruling.messages, |_| {});
                     self.log.add_findings(ruling.findings().cloned());

@@ -1,10 +1,10 @@
-//! What sixty-four bytes have in them: bit n is for byte n.
+//! Bit masks of a block of sixty-four bytes: bit n describes byte n.
 
 use fearless_simd::{Bytes, Simd, i8x64, mask8x64, prelude::*, u8x64};
 
 use super::BLOCK;
 
-/// What the end of a string is found by.
+/// The masks for finding the end of a string.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub(super) struct Stops {
     /// Quotes, backslashes, control characters.
@@ -27,7 +27,7 @@ impl Stops {
     }
 }
 
-/// What escapes are found and checked by.
+/// The masks for finding and checking escapes.
 #[derive(Debug, PartialEq)]
 pub(super) struct Block {
     pub(super) quotes: u64,

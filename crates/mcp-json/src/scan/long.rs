@@ -1,4 +1,4 @@
-//! Strings that go on beyond a window: file contents, images in base64.
+//! Strings that are longer than a window: file contents, images in base64.
 
 use std::array;
 
@@ -14,8 +14,8 @@ const STRETCH: usize = 4;
 /// A string that continues for this many bytes without an escape is taken in stretches.
 const LONG: usize = 8 * BLOCK;
 
-/// Continues at `at` with the string whose content starts at `start`. Nothing in between ends it or
-/// is an escape; `non_ascii` says whether there was a byte that is not ASCII.
+/// Continues at `at` with the string whose content starts at `start`. The bytes in between neither end
+/// it nor are escapes; `non_ascii` tells whether any of them is not ASCII.
 #[inline(never)]
 pub(super) fn string<S: Simd>(
     simd: S,

@@ -56,7 +56,7 @@ pub(crate) fn short_string<S: Simd>(
         *window = Window { start, found: stops_at(simd, input, start) };
         stops = window.found.stops;
     }
-    // Without a stop, it is the first byte behind the block that counts.
+    // Without a stop in the block, the first byte after it decides.
     let stop = start + stops.trailing_zeros() as usize;
     (input.get(stop) == Some(&b'"') && window.found.non_ascii == 0).then_some(stop)
 }

@@ -17,7 +17,7 @@ struct State {
     slots: Vec<Option<InFlightRequest>>,
     /// The empty slots.
     free: Vec<usize>,
-    /// The memory that all requests hold together.
+    /// The total memory of all requests, in bytes.
     bytes: usize,
 }
 

@@ -224,7 +224,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         match message {
             JsonRpcMessage::Request(request) if self.is_stateless_client() => {
                 tracing::warn!("dropped a request: a stateless server must not send any");
-                tracing::debug!(method = request.method, "it was this one");
+                tracing::debug!(method = request.method, "the dropped request");
             }
             JsonRpcMessage::Request(request) => start(work, self.serve(request, ticket)),
             JsonRpcMessage::Notification(notification) => {
@@ -245,7 +245,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         {
             return;
         }
-        // In bare dispatch a notification can run a tool and then counts against the limits.
+        // In bare dispatch a notification can run a tool, and then the limits apply to it.
         let guard = if self.is_bare() {
             let guard = self.begin(None, &notification.method, notification.params.as_ref(), None);
             if guard.is_none() {
@@ -263,7 +263,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
             let handled = async { self.handler.handle_notification(notification, peer).await };
             if let Err(panic) = AssertUnwindSafe(handled).catch_unwind().await {
                 tracing::error!("a notification handler panicked");
-                tracing::debug!(message = respond::panic_message(&*panic), "it panicked with this");
+                tracing::debug!(message = respond::panic_message(&*panic), "the panic message");
             }
         });
     }
@@ -292,12 +292,12 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         match message {
             Some(JsonRpcMessage::Request(request)) if self.is_stateless_client() => {
                 tracing::warn!(reason = ?refusal.reason, "dropped a request");
-                tracing::debug!(method = request.method, "it was this one");
+                tracing::debug!(method = request.method, "the dropped request");
             }
             Some(JsonRpcMessage::Request(_)) => start(work, self.refuse(id, refusal, ticket)),
             Some(JsonRpcMessage::Notification(notification)) => {
                 tracing::warn!(reason = ?refusal.reason, "dropped a notification");
-                tracing::debug!(method = notification.method, "it was this one");
+                tracing::debug!(method = notification.method, "the dropped notification");
             }
             // A message with the id of our own request was meant as its response.
             Some(JsonRpcMessage::Response(_)) | None => {

@@ -163,7 +163,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
                     tracing::debug!(
                         method = request.method,
                         message = panic_message(&*panic),
-                        "it panicked with this"
+                        "the panic message"
                     );
                     self.failure(request, Error::internal("the request handler panicked"))
                 }
@@ -172,7 +172,7 @@ impl<T: Transport + 'static> JsonRpcProcessor<T> {
         }
     }
 
-    /// Registers work that holds all of this until it ends; `None` if the limits are reached.
+    /// Registers work and counts its memory until it ends; `None` if a limit is reached.
     pub(super) fn begin(
         &self,
         id: Option<JsonRpcId>,
@@ -324,7 +324,7 @@ fn replace_all_too_long(
 /// The error to send instead of a response that is too long.
 fn too_long_response(id: Option<JsonRpcId>, error: &TransportError) -> OutgoingResponse {
     tracing::error!("cannot send a response: it is too long");
-    tracing::debug!(%error, "the reason is this");
+    tracing::debug!(%error, "why the response cannot be sent");
     internal_error(id, format!("the response cannot be sent: {error}"), Vec::new())
 }
 
@@ -357,7 +357,7 @@ fn invalid_id() -> Refusal {
     }
 }
 
-/// The refusal of a batch that nobody has looked into.
+/// The refusal of a batch whose entries were not judged.
 pub(super) fn batch_too_long(entries: usize, limit: usize) -> Refusal {
     Refusal {
         index: None,

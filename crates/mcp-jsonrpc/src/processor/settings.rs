@@ -23,8 +23,8 @@ pub struct ProcessorSettings {
     /// always be as long as messages may be. What handlers allocate themselves does not count.
     /// Default 64 MiB.
     pub max_in_flight_bytes: usize,
-    /// The same for all conversations that have these settings or a clone of them, those of a server
-    /// for example. Default: 128 MiB.
+    /// The same limit for all conversations together that share these settings or a clone of them,
+    /// such as those of one server. Default: 128 MiB.
     pub in_flight_memory: MemoryBudget,
     /// The maximum number of our own requests in flight. Default 10,000.
     pub max_pending: usize,

@@ -1,23 +1,23 @@
-//! Refusals that wait to be sent.
+//! Refusals that are waiting to be sent.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// How many bytes of refusals may wait before nothing more is received.
+/// Nothing more is received while more than this many bytes of refusals are waiting.
 const MAX_BYTES: usize = 1 << 20;
 
-/// The memory of refusals that wait to be sent. They are no requests in flight, so a peer that never
-/// reads could pile them up.
+/// Counts the memory of refusals that are waiting to be sent. They are not requests in flight, so a
+/// peer that never reads could otherwise accumulate any number of them.
 #[derive(Debug, Default)]
 pub(super) struct UnsentRefusals(AtomicUsize);
 
-/// A refusal that waits.
+/// One waiting refusal, counted until dropped.
 pub(super) struct Unsent<'r> {
     refusals: &'r UnsentRefusals,
     bytes: usize,
 }
 
 impl UnsentRefusals {
-    /// Counts a refusal of `bytes` until the result is dropped.
+    /// Counts a refusal of `bytes` until the returned guard is dropped.
     pub(super) fn add(&self, bytes: usize) -> Unsent<'_> {
         self.0.fetch_add(bytes, Ordering::Relaxed);
         Unsent { refusals: self, bytes }

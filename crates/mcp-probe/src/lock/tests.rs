@@ -85,9 +85,9 @@ fn what_comes_and_goes_is_named() {
     let gone = drifts(|now| drop(now.tools.remove(0)));
     assert_eq!(gone, ["the tool `echo` is no longer offered"]);
     let new = drifts(|now| now.prompts.push(json!({ "name": "p" })));
-    assert_eq!(new, ["the prompt `p` is offered, but the lock does not have it"]);
+    assert_eq!(new, ["the prompt `p` is offered, but it is not in the lock"]);
     let twice = drifts(|now| now.tools.push(now.tools[0].clone()));
-    assert_eq!(twice, ["the tool `echo` is offered, but the lock does not have it"]);
+    assert_eq!(twice, ["the tool `echo` is offered, but it is not in the lock"]);
     let lock = found(offer()).lock();
     let mut elsewhere = Found::default();
     elsewhere.offers.insert(Revision::V2025_06_18, offer());
@@ -96,8 +96,8 @@ fn what_comes_and_goes_is_named() {
     assert_eq!(
         said,
         [
-            "revision 2025-11-25 is no longer spoken",
-            "revision 2025-06-18 is spoken, but the lock does not have it"
+            "revision 2025-11-25 is no longer supported",
+            "revision 2025-06-18 is supported, but it is not in the lock"
         ]
     );
 }

@@ -80,13 +80,13 @@ impl Values {
 
     /// Whether a value surely fits, in whichever dialect the schema is read.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
-        judge(value, |node| self.contract.surely_accepts(node))
+        judge(value, |node| self.contract.definitely_accepts(node))
     }
 
     /// Whether a value surely does not fit, in whichever dialect the schema is read. What cannot be
     /// told is neither accepted nor refused.
     pub(crate) fn refuses(&self, value: &Value) -> bool {
-        judge(value, |node| self.contract.surely_refuses(node))
+        judge(value, |node| self.contract.definitely_rejects(node))
     }
 
     /// A value with all that is required and nothing else, as small as it can be.

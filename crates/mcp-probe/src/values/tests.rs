@@ -267,7 +267,7 @@ fn unusable_schemas_have_no_values() {
     let lost = |schema: Value| Values::lost_reference(&schema);
     assert_eq!(
         lost(json!({ "$ref": "#/$defs/none" })).as_deref(),
-        Some("`#/$defs/none` leads nowhere")
+        Some("`#/$defs/none` does not resolve")
     );
     assert!(lost(json!({ "$ref": "#" })).is_some());
     assert_eq!(lost(json!({ "$ref": "https://example.com/x" })), None);

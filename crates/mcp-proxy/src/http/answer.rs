@@ -8,7 +8,7 @@ use http::{
 use mcp_core::{Era, Json, Refusal, RefusalReason, Revision, Side};
 use mcp_json::{Limits, Node, Tape};
 use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind};
-use mcp_transport::Foreign;
+use mcp_transport::SourceNotAllowed;
 
 use super::{
     body::{ProxyBody, full},
@@ -43,7 +43,7 @@ impl Answer {
     }
 
     /// The request is addressed to a foreign host, or comes from a foreign page.
-    pub(crate) fn foreign(foreign: &Foreign) -> Answer {
+    pub(crate) fn foreign(foreign: &SourceNotAllowed) -> Answer {
         Answer::error(StatusCode::FORBIDDEN, ErrorCode::InvalidRequest, &foreign.to_string())
     }
 

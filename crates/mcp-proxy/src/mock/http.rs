@@ -9,7 +9,7 @@ use mcp_json::{Limits, Node, Parsed};
 use mcp_jsonrpc::{Envelope, ErrorCode, JsonRpcError, JsonRpcResponse, MessageKind};
 use mcp_transport::http::{
     headers,
-    server::{Application, HttpFault, HttpService, HttpSettings, Refused, RequestInfo},
+    server::{Application, HttpFault, HttpService, HttpSettings, RejectionResponse, RequestInfo},
     watch::HttpWatch,
 };
 
@@ -43,7 +43,7 @@ impl Application for MockApplication {
         head: &Parts,
         _: &Bytes,
         parsed: Option<&Parsed>,
-    ) -> Result<RequestInfo, Refused> {
+    ) -> Result<RequestInfo, RejectionResponse> {
         let mut info =
             RequestInfo { expects_response: true, stateless: true, ..RequestInfo::default() };
         let Some(parsed) = parsed else { return Ok(info) };

@@ -5,7 +5,9 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError};
+use mcp_core::{
+    Append, AppendOutcome, LogEnd, LogReplacement, MissedEntries, SessionStore, StoreError,
+};
 
 use super::StoreSettings;
 
@@ -42,13 +44,17 @@ impl Log {
         LogEnd { log: self.id, count: self.base + self.entries.len() as u64 }
     }
 
-    fn missed_since(&self, known: LogEnd) -> Missed {
+    fn missed_since(&self, known: LogEnd) -> MissedEntries {
         let end = self.end();
         let since = known.count.checked_sub(self.base).filter(|_| known.log == self.id);
         let since = since.and_then(|since| self.entries.get(usize::try_from(since).ok()?..));
         match since {
-            Some(entries) => Missed { state: None, entries: entries.to_vec(), end },
-            None => Missed { state: Some(self.state.clone()), entries: self.entries.clone(), end },
+            Some(entries) => MissedEntries { state: None, entries: entries.to_vec(), end },
+            None => MissedEntries {
+                state: Some(self.state.clone()),
+                entries: self.entries.clone(),
+                end,
+            },
         }
     }
 }
@@ -65,7 +71,7 @@ impl MemoryStore {
 }
 
 impl SessionStore for MemoryStore {
-    fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<Appended>, StoreError> {
+    fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<AppendOutcome>, StoreError> {
         let mut logs = self.lock();
         Ok(appends.iter().map(|append| logs.append(append, self.session_bytes)).collect())
     }
@@ -89,32 +95,32 @@ impl SessionStore for MemoryStore {
 }
 
 impl Logs {
-    fn append(&mut self, append: &Append<'_>, limit: usize) -> Appended {
+    fn append(&mut self, append: &Append<'_>, limit: usize) -> AppendOutcome {
         let Append { session, end, entries } = *append;
         let adding: usize = entries.iter().map(Bytes::len).sum();
         let Some(log) = self.by_session.get_mut(session) else {
             if end.log != 0 {
-                return Appended::Gone;
+                return AppendOutcome::Expired;
             }
             if adding > limit {
-                return Appended::Full;
+                return AppendOutcome::Full;
             }
             return self.begin(session, entries, adding);
         };
         if log.end() != end {
-            return Appended::Behind(log.missed_since(end));
+            return AppendOutcome::Behind(log.missed_since(end));
         }
         if log.bytes + adding > limit {
-            return Appended::Full;
+            return AppendOutcome::Full;
         }
         log.entries.extend_from_slice(entries);
         log.bytes += adding;
-        Appended::Done { end: log.end(), stored: log.bytes as u64 }
+        AppendOutcome::Appended { end: log.end(), stored: log.bytes as u64 }
     }
 
-    fn begin(&mut self, session: &str, entries: &[Bytes], bytes: usize) -> Appended {
+    fn begin(&mut self, session: &str, entries: &[Bytes], bytes: usize) -> AppendOutcome {
         if entries.is_empty() {
-            return Appended::Done { end: LogEnd::default(), stored: 0 };
+            return AppendOutcome::Appended { end: LogEnd::default(), stored: 0 };
         }
         if self.arrival.len() >= MAX_SESSIONS
             && let Some(oldest) = self.arrival.pop_front()
@@ -126,7 +132,7 @@ impl Logs {
         let end = log.end();
         self.by_session.insert(session.into(), log);
         self.arrival.push_back(session.into());
-        Appended::Done { end, stored: bytes as u64 }
+        AppendOutcome::Appended { end, stored: bytes as u64 }
     }
 }
 

@@ -2,7 +2,9 @@ use std::{fmt, io, time::Duration};
 
 use base64::{Engine as _, engine::general_purpose::URL_SAFE_NO_PAD};
 use bytes::Bytes;
-use mcp_core::{Append, Appended, LogEnd, LogReplacement, Missed, SessionStore, StoreError};
+use mcp_core::{
+    Append, AppendOutcome, LogEnd, LogReplacement, MissedEntries, SessionStore, StoreError,
+};
 use redis::{
     Client, Cmd, Connection, ErrorKind, Pipeline, RedisError, RedisResult, TlsCertificates, Value,
     cmd,
@@ -114,7 +116,7 @@ impl RedisStore {
 }
 
 impl SessionStore for RedisStore {
-    fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<Appended>, StoreError> {
+    fn append(&mut self, appends: &[Append<'_>]) -> Result<Vec<AppendOutcome>, StoreError> {
         let lifetime = millis(self.settings.lifetime);
         let limit = self.settings.session_bytes;
         let fresh = self.fresh_id().map_err(StoreError::new)?;
@@ -175,15 +177,15 @@ fn script(name: &str, session: &str, end: LogEnd) -> Cmd {
     script
 }
 
-fn read_appended(reply: Value) -> Option<Appended> {
+fn read_appended(reply: Value) -> Option<AppendOutcome> {
     let Value::Array(parts) = reply else { return None };
     let mut parts = parts.into_iter();
     match &*text(parts.next()?)? {
-        b"gone" => Some(Appended::Gone),
-        b"full" => Some(Appended::Full),
+        b"gone" => Some(AppendOutcome::Expired),
+        b"full" => Some(AppendOutcome::Full),
         b"done" => {
             let end = LogEnd { log: number(parts.next()?)?, count: number(parts.next()?)? };
-            Some(Appended::Done { end, stored: number(parts.next()?)? })
+            Some(AppendOutcome::Appended { end, stored: number(parts.next()?)? })
         }
         b"behind" => {
             let end = LogEnd { log: number(parts.next()?)?, count: number(parts.next()?)? };
@@ -192,7 +194,7 @@ fn read_appended(reply: Value) -> Option<Appended> {
             let entries = entries.into_iter().map(text).collect::<Option<_>>()?;
             // Nothing follows a state that is not there.
             let state = is_whole.then(|| parts.next().and_then(text));
-            Some(Appended::Behind(Missed { state, entries, end }))
+            Some(AppendOutcome::Behind(MissedEntries { state, entries, end }))
         }
         _ => None,
     }

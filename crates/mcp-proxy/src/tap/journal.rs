@@ -2,7 +2,8 @@ use std::fmt;
 
 use mcp_core::{Revision, Side};
 use mcp_rules::{
-    Finding, LineReader, Observer, Origin, ParsedLine, ReadLine, Ruling, Severity, Suspended,
+    Finding, LineReader, Observer, ParsedLine, ReadLine, RecordingInfo, Ruling, Severity,
+    SuspendedObserver,
 };
 
 use super::{
@@ -17,7 +18,7 @@ pub(super) struct Journal {
     rules: Rules,
     scribe: Scribe,
     /// Always there, except while a line is judged.
-    observer: Option<Suspended>,
+    observer: Option<SuspendedObserver>,
     reader: LineReader,
     recorder: Option<Recorder>,
     watchers: Vec<Watcher>,
@@ -64,9 +65,9 @@ impl Journal {
         recorder: Option<Recorder>,
         watchers: Vec<Watcher>,
     ) -> Journal {
-        let mut origin = Origin::default();
-        origin.revision = revision;
-        let observer = Observer::new(&rules.engine, origin).suspend();
+        let mut info = RecordingInfo::default();
+        info.revision = revision;
+        let observer = Observer::new(&rules.engine, info).suspend();
         let limits = &rules.engine.settings().limits;
         Journal {
             reader: LineReader::new(limits),
@@ -145,8 +146,8 @@ impl Journal {
     /// Writes the line for an observation. Nearly every message can be written as it is, and whether
     /// it can is seen when the line is parsed, as it has to be anyway.
     fn write(&mut self, observation: &Observation) -> Written {
-        if let Some((line, message)) = self.scribe.presume(observation) {
-            let parsed = self.reader.confirm(&line, &message);
+        if let Some((line, message)) = self.scribe.write_optimistic(observation) {
+            let parsed = self.reader.parse_optimistic(&line, &message);
             if parsed.is_some() {
                 return Written { line, parsed };
             }
@@ -244,29 +245,29 @@ impl Journal {
     /// Judges a line by what an observer knows.
     pub(super) fn rule(
         &mut self,
-        observer: Suspended,
+        observer: SuspendedObserver,
         number: u64,
         line: &[u8],
         mode: Mode,
-    ) -> (Suspended, Ruling) {
+    ) -> (SuspendedObserver, Ruling) {
         self.rule_on(observer, number, (line, None), mode)
     }
 
     fn rule_on(
         &mut self,
-        observer: Suspended,
+        observer: SuspendedObserver,
         number: u64,
         (line, parsed): (&[u8], Option<&ParsedLine>),
         mode: Mode,
-    ) -> (Suspended, Ruling) {
+    ) -> (SuspendedObserver, Ruling) {
         let mut observer = observer.resume(&self.rules.engine);
         let before = observer.messages();
         let policy = &self.rules.policy;
         let rule = |read: &ReadLine<'_>| {
-            observer.rule(number, read, |ground| match mode {
+            observer.decide(number, read, |reason| match mode {
                 // What passes anyway is judged as in a recording.
                 Mode::Observe => Some(false),
-                Mode::Enforce => policy.holds(ground),
+                Mode::Enforce => policy.blocks(reason),
             })
         };
         let ruling = match parsed {

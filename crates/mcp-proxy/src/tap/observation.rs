@@ -314,7 +314,10 @@ impl Scribe {
 
     /// The line for an observation, presuming that its message is ordinary, and where that is in it;
     /// `None` if there is no message, or it cannot be ordinary.
-    pub(super) fn presume(&mut self, observation: &Observation) -> Option<(Vec<u8>, Range<usize>)> {
+    pub(super) fn write_optimistic(
+        &mut self,
+        observation: &Observation,
+    ) -> Option<(Vec<u8>, Range<usize>)> {
         let Observation { from, traffic, at, encoding: None, skipped: None, .. } = observation
         else {
             return None;
@@ -334,7 +337,7 @@ impl Scribe {
         let time = clock.show(*at);
         let mut place = 0..0;
         let mut write = |entry: TraceEntry<'_>| {
-            let written = writer.presume(&observation.complete(entry).at(time), message);
+            let written = writer.write_optimistic(&observation.complete(entry).at(time), message);
             // A vector takes everything.
             place = written.unwrap_or_default();
         };

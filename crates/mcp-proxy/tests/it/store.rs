@@ -1,7 +1,7 @@
 //! What every store promises, in memory and in a real Redis.
 
 use bytes::Bytes;
-use mcp_core::{Append, Appended, LogEnd, LogReplacement, Missed, SessionStore};
+use mcp_core::{Append, AppendOutcome, LogEnd, LogReplacement, MissedEntries, SessionStore};
 use mcp_proxy::store::{MemoryStore, StoreSettings};
 
 use crate::redis_server::RedisServer;
@@ -20,7 +20,7 @@ fn append(
     session: &str,
     end: LogEnd,
     entries: &[&'static str],
-) -> Appended {
+) -> AppendOutcome {
     let entries: Vec<Bytes> =
         entries.iter().map(|entry| Bytes::from_static(entry.as_bytes())).collect();
     let append = Append { session, end, entries: &entries };
@@ -32,14 +32,14 @@ fn replace(store: &mut dyn SessionStore, end: LogEnd, state: &[u8]) -> bool {
 }
 
 #[track_caller]
-fn done(appended: &Appended) -> LogEnd {
-    let Appended::Done { end, .. } = appended else { panic!("{appended:?}") };
+fn done(appended: &AppendOutcome) -> LogEnd {
+    let AppendOutcome::Appended { end, .. } = appended else { panic!("{appended:?}") };
     *end
 }
 
 #[track_caller]
-fn behind(appended: Appended) -> Missed {
-    let Appended::Behind(missed) = appended else { panic!("{appended:?}") };
+fn behind(appended: AppendOutcome) -> MissedEntries {
+    let AppendOutcome::Behind(missed) = appended else { panic!("{appended:?}") };
     missed
 }
 
@@ -87,7 +87,7 @@ fn a_session_that_is_not_stored_any_more_is_gone() {
     on_both(&StoreSettings::default(), |make| {
         let mut store = make();
         let known = LogEnd { log: 77, count: 3 };
-        assert_eq!(append(&mut *store, "s", known, &["a"]), Appended::Gone);
+        assert_eq!(append(&mut *store, "s", known, &["a"]), AppendOutcome::Expired);
         let end = done(&append(&mut *store, "s", LogEnd::default(), &["a"]));
         // Another log of the same length is not taken for the one that was known.
         let known = LogEnd { log: end.log ^ 2, count: 1 };
@@ -101,9 +101,9 @@ fn a_session_takes_no_more_than_its_share() {
     settings.session_bytes = 4;
     on_both(&settings, |make| {
         let mut store = make();
-        assert_eq!(append(&mut *store, "s", LogEnd::default(), &["abcde"]), Appended::Full);
+        assert_eq!(append(&mut *store, "s", LogEnd::default(), &["abcde"]), AppendOutcome::Full);
         let end = done(&append(&mut *store, "s", LogEnd::default(), &["abc"]));
-        assert_eq!(append(&mut *store, "s", end, &["de"]), Appended::Full);
+        assert_eq!(append(&mut *store, "s", end, &["de"]), AppendOutcome::Full);
         assert!(replace(&mut *store, end, b""));
         done(&append(&mut *store, "s", end, &["de"]));
     });
@@ -117,7 +117,10 @@ fn several_sessions_travel_together() {
         let end = LogEnd::default();
         let appends = ["s", "t"].map(|session| Append { session, end, entries: &entries });
         let appended = store.append(&appends).unwrap();
-        assert!(appended.iter().all(|it| matches!(it, Appended::Done { .. })), "{appended:?}");
+        assert!(
+            appended.iter().all(|it| matches!(it, AppendOutcome::Appended { .. })),
+            "{appended:?}"
+        );
     });
 }
 

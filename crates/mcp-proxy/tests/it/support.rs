@@ -11,7 +11,7 @@ use mcp_core::SessionStore;
 use mcp_proxy::{
     Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings, Watcher,
 };
-use mcp_rules::{Engine, LineReader, Observer, Origin, Settings};
+use mcp_rules::{Engine, LineReader, Observer, RecordingInfo, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::http::server::{ServeSettings, serve};
 use tempfile::TempDir;
@@ -206,13 +206,13 @@ impl Outcome {
 /// What is found in a recording.
 pub(crate) fn findings_in(record: &str) -> Vec<String> {
     let engine = engine();
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     let mut reader = LineReader::new(&engine.settings().limits);
     let mut found = Vec::new();
     let mut judged = Vec::new();
     for (number, line) in (1..).zip(record.lines()) {
         let ruling =
-            reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| Some(false)));
+            reader.read(line.as_bytes(), |read| observer.decide(number, read, |_| Some(false)));
         found.extend(ruling.findings().map(|finding| serde_json::to_string(finding).unwrap()));
     }
     observer.finish(&mut judged);

@@ -1,4 +1,4 @@
-//! The parts of a HAR 1.2 capture that matter.
+//! Reads the relevant parts of a HAR 1.2 capture.
 
 use std::borrow::Cow;
 
@@ -26,9 +26,9 @@ pub(super) struct Exchange<'a> {
 pub(super) struct Part<'a> {
     pub(super) headers: Headers<'a>,
     pub(super) body: Cow<'a, [u8]>,
-    /// The type of the body, for want of headers.
+    /// The media type that the capture gives for the body, in case headers are missing.
     kind: Option<Cow<'a, str>>,
-    /// Where it stands in the capture.
+    /// Byte offset in the capture.
     pub(super) offset: usize,
 }
 
@@ -93,7 +93,7 @@ impl<'a> Part<'a> {
     }
 }
 
-/// Browsers leave headers out if they did not see them; an empty list says nothing.
+/// Browsers omit headers that they did not see, so an empty list counts as not recorded.
 fn headers_of(part: Node<'_>) -> Headers<'_> {
     let mut headers = Headers::new();
     let mut is_empty = true;

@@ -1,8 +1,8 @@
-//! HAR captures of browsers and proxies, read as recordings of HTTP and made of them.
+//! Converts HAR captures of browsers and proxies to recordings, and back.
 //!
 //! A capture becomes the lines of a trace: the exchanges with MCP endpoints, in the order in which
-//! their parts were probably seen. Findings are about those lines; [`HarTrace::lines`] leads back to
-//! the capture.
+//! their parts were probably observed. Findings refer to those lines; [`HarTrace::lines`] maps them
+//! to lines of the capture.
 
 mod capture;
 mod order;
@@ -34,11 +34,11 @@ pub use write::HarWriter;
 pub struct HarTrace {
     /// The lines.
     pub text: Vec<u8>,
-    /// For each line of the trace, the line of the capture that it comes from.
+    /// For each line of the trace, the number of the line of the capture that it comes from.
     pub lines: Vec<u64>,
-    /// Entries of the capture.
+    /// The number of entries in the capture.
     pub entries: usize,
-    /// Entries that have nothing to do with MCP.
+    /// The number of entries that are not about MCP.
     pub skipped: usize,
 }
 
@@ -47,13 +47,13 @@ pub struct HarTrace {
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum HarError {
-    #[error("could not read it")]
+    #[error("the capture could not be read")]
     Read(#[from] io::Error),
-    #[error("it is larger than {0} bytes, and a capture has to be read as a whole")]
+    #[error("the capture is larger than {0} bytes, and it can only be read as a whole")]
     TooLarge(usize),
-    #[error("it is no HAR capture: {kind}, on line {line}, column {column}", kind = .0.kind, line = .1.line, column = .1.column)]
+    #[error("not a HAR capture: {kind}, on line {line}, column {column}", kind = .0.kind, line = .1.line, column = .1.column)]
     Syntax(SyntaxError, Position),
-    #[error("it is no HAR capture: `log.entries` is not an array")]
+    #[error("not a HAR capture: `log.entries` is not an array")]
     NoEntries,
 }
 
@@ -114,7 +114,7 @@ fn convert(text: &[u8], entries: Node<'_>, max_bytes: usize) -> Result<HarTrace,
     })
 }
 
-/// Something that was seen.
+/// One observed part of an exchange, and when.
 struct Moment {
     time: f64,
     exchange: usize,
@@ -128,7 +128,7 @@ enum Seen {
 }
 
 impl Moment {
-    /// Everything that was seen of an exchange, in order.
+    /// The observed parts of an exchange, in order.
     fn of(
         exchange: usize,
         seen: &Exchange<'_>,
@@ -143,7 +143,7 @@ impl Moment {
         let events = events_of(&seen.response, max_bytes);
         let asked: Vec<Option<Vec<u8>>> = events.iter().map(|event| asks(&event.data)).collect();
         let times = order::event_times(period, &asked, answered);
-        // The head of a stream comes before the stream, when nobody knows.
+        // The head of a stream comes some time before its events; the capture does not say when.
         let head = times.first().copied().unwrap_or(period.end);
         moments.push(Moment { time: head, exchange, what: Seen::Response });
         let events = events.into_iter().zip(times);
@@ -223,7 +223,7 @@ fn write_event(number: u64, event: &Event, writer: &mut TraceWriter<Vec<u8>>) ->
 }
 
 const EVENT_STREAM: &str = "text/event-stream";
-/// What is too deep is reported when the trace is read.
+/// Size and depth are checked when the trace is read.
 const WHATEVER_FITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 128 };
 
 /// Whether the exchange shows that its URL is an MCP endpoint.
@@ -280,7 +280,7 @@ fn asks(data: &[u8]) -> Option<Vec<u8>> {
     root.get("id").map(|id| id.raw().to_vec())
 }
 
-/// The events in the body of a stream. The last one may be incomplete, and is none then.
+/// The events in the body of a stream, without an incomplete last one.
 fn events_of(part: &Part<'_>, max_bytes: usize) -> Vec<Event> {
     if !part.is_of_type(EVENT_STREAM) {
         return Vec::new();

@@ -1,5 +1,5 @@
-//! The order in which the parts of a capture were probably seen: it only says when each exchange
-//! began and how long it took.
+//! The order in which the parts of a capture were probably observed. A capture only says when each
+//! exchange began and how long it took.
 
 use std::collections::HashMap;
 
@@ -34,7 +34,7 @@ pub(super) fn event_times(
         .rev()
         .map(|id| {
             let answer = id.as_ref().and_then(|id| answered.get(id));
-            // An answer from before the stream is one to another request.
+            // An answer sent before the stream began belongs to another request.
             if let Some(answer) = answer.filter(|answer| **answer >= period.start) {
                 latest = latest.min(*answer);
             }

@@ -1,28 +1,29 @@
-//! Tells a HAR capture from other JSON by how it begins.
+//! Distinguishes a HAR capture from other JSON by its first bytes.
 
 use std::io::{self, Cursor, Read};
 
-/// More than enough for the beginning of a capture.
+/// How many bytes to read at most; enough for the beginning of any capture.
 const LONGEST: usize = 4096;
 
-/// What the first bytes of an input say.
+/// The format of an input, as far as its first bytes show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum Guess {
     Capture,
     Other,
     /// More bytes are needed to tell.
     Undecided,
 }
 
-/// Reads as little as needed to tell whether `source` is a capture. Returns all of it.
+/// Tells whether `source` is a capture, reading no more than needed. Also returns a reader over
+/// all of `source`, including the bytes already read.
 ///
 /// # Errors
 ///
 /// If it cannot be read.
 pub fn sniff<R: Read>(mut source: R) -> io::Result<(bool, impl Read + use<R>)> {
     let mut start = Vec::new();
-    let mut verdict = Verdict::Undecided;
-    while verdict == Verdict::Undecided && start.len() < LONGEST {
+    let mut verdict = Guess::Undecided;
+    while verdict == Guess::Undecided && start.len() < LONGEST {
         let mut buffer = [0; 512];
         let length = match source.read(&mut buffer) {
             Ok(0) => break,
@@ -33,23 +34,23 @@ pub fn sniff<R: Read>(mut source: R) -> io::Result<(bool, impl Read + use<R>)> {
         start.extend_from_slice(&buffer[..length]);
         verdict = judge(&start);
     }
-    Ok((verdict == Verdict::Capture, Cursor::new(start).chain(source)))
+    Ok((verdict == Guess::Capture, Cursor::new(start).chain(source)))
 }
 
 /// Looks for `{"log":{`, with white space anywhere and perhaps a byte order mark before it.
-fn judge(start: &[u8]) -> Verdict {
+fn judge(start: &[u8]) -> Guess {
     let mut rest = start.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(start);
     for expected in [&b"{"[..], b"\"log\"", b":", b"{"] {
         rest = rest.trim_ascii_start();
         match rest.strip_prefix(expected) {
             Some(after) => rest = after,
             None if expected.starts_with(rest) || b"\xEF\xBB\xBF".starts_with(start) => {
-                return Verdict::Undecided;
+                return Guess::Undecided;
             }
-            None => return Verdict::Other,
+            None => return Guess::Other,
         }
     }
-    Verdict::Capture
+    Guess::Capture
 }
 
 #[cfg(test)]

@@ -155,7 +155,7 @@ fn what_is_broken_is_an_error() {
         ("{\"log\":{\n\"entries\":[}", "on line 2, column 12"),
         ("{\"log\":{}}", "`log.entries`"),
         ("{\"log\":{\"entries\":{}}}", "`log.entries`"),
-        ("", "no HAR capture"),
+        ("", "not a HAR capture"),
     ] {
         let error = read(text.as_bytes(), 1000).unwrap_err().to_string();
         assert!(error.contains(expected), "{error}");

@@ -1,4 +1,4 @@
-//! The HTTP exchanges of a recording as a capture, which browsers and other tools open.
+//! Writes the HTTP exchanges of a recording as a HAR capture, which browsers and other tools open.
 
 use std::collections::HashMap;
 
@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use super::EVENT_STREAM;
 use crate::date_time;
 
-/// Collects the exchanges of a recording, line by line. Lines that belong to none are left out, and
-/// so are exchanges whose request is not in the recording.
+/// Collects the exchanges of a recording, line by line. Lines that belong to no exchange are
+/// skipped, and so are exchanges whose request is not in the recording.
 #[derive(Debug, Default)]
 pub struct HarWriter {
     exchanges: Vec<Exchange>,
@@ -39,12 +39,12 @@ struct Part {
 }
 
 impl HarWriter {
-    /// No exchanges yet.
+    /// Creates a writer without exchanges.
     pub fn new() -> HarWriter {
         HarWriter::default()
     }
 
-    /// Adds what a line shows.
+    /// Adds a line of the recording.
     pub fn add(&mut self, line: &ReadLine<'_>) {
         let Some(record) = line.record() else { return };
         let Some(http) = record.http.as_deref() else { return };
@@ -75,17 +75,17 @@ impl HarWriter {
         }
     }
 
-    /// Whether there was no exchange.
+    /// Whether there are no exchanges.
     pub fn is_empty(&self) -> bool {
         self.exchanges.is_empty()
     }
 
-    /// The capture, made by a program of that name and version.
+    /// The capture as JSON. `name` and `version` identify the program that created it.
     pub fn finish(self, name: &str, version: &str) -> Vec<u8> {
         let entries: Vec<Value> = self.exchanges.into_iter().map(Exchange::into_entry).collect();
         let creator = json!({ "name": name, "version": version });
         let log = json!({ "version": "1.2", "creator": creator, "entries": entries });
-        // A capture is recognised by how it begins.
+        // `log` comes first: a capture is recognised by how it begins.
         json!({ "log": log }).to_string().into_bytes()
     }
 }

@@ -1,7 +1,7 @@
 //! State kept of a request until it is answered, one part per feature.
 //!
-//! Data only: the features create and read it. It is here, and not with them, because a request
-//! belongs to the conversation that all of them look at.
+//! Data only: the features create and read it. It is defined here because requests belong to the
+//! conversation, which all features share.
 
 use std::ops::Deref;
 
@@ -15,7 +15,7 @@ use super::{LogLevel, MethodRef, Moment, StatedSchema, TaskStatus, digest::Finge
 pub(crate) struct Remembered(Option<Box<Asked>>);
 
 impl Remembered {
-    /// For those who have something to remember.
+    /// The state, allocated on first use.
     pub(crate) fn remember(&mut self) -> &mut Asked {
         self.0.get_or_insert_default()
     }

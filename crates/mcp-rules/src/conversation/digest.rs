@@ -36,8 +36,8 @@ fn mix(hash: u64, word: u64) -> u64 {
     product as u64 ^ (product >> 64) as u64
 }
 
-/// A name as it is remembered: one that is too long is stood for by its length and a digest, so that
-/// what a session keeps of a name does not depend on who chose it.
+/// The form in which a name is remembered: a name that is too long is replaced by its length and a
+/// digest, so that a peer cannot choose how much memory it takes.
 pub(crate) fn kept(name: Cow<'_, str>) -> Cow<'_, str> {
     kept_within(1024, name)
 }
@@ -50,7 +50,7 @@ pub(crate) fn kept_within(longest: usize, name: Cow<'_, str>) -> Cow<'_, str> {
     Cow::Owned(format!("of {} bytes, {:016x}", name.len(), digest(name.as_bytes())))
 }
 
-/// Stands for a text of any length that is only compared.
+/// A digest of a text of any length, for comparisons only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Fingerprint(u64);
 

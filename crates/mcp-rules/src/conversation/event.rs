@@ -18,14 +18,14 @@ pub(crate) struct Event<'a> {
     pub(crate) revision: Revision,
     /// Whether that is certain.
     pub(crate) settled: bool,
-    /// Whether its revision is unknown, and that is only the closest.
+    /// Whether its own revision is unknown, and `revision` is only the closest.
     pub(crate) approximate: bool,
     /// The method, or that of the request it answers; empty if unknown.
     pub(crate) name: &'a str,
     pub(crate) topic: Topic,
     pub(crate) method: Option<&'static Method>,
     pub(crate) envelope: &'a Envelope<'a>,
-    /// `_meta` of the params of a request or notification: many ask for it.
+    /// `_meta` of the params of a request or notification, looked up once as many features need it.
     pub(crate) meta: Option<Node<'a>>,
     pub(crate) what: What<'a>,
 }
@@ -121,8 +121,8 @@ impl<'a> Event<'a> {
         Some(digest(self.meta()?.get(META_CLIENT_INFO)?.raw()))
     }
 
-    /// Whether it is an answer that servers of the handshake era do not give. Clients give none in
-    /// the other era.
+    /// Whether it is an answer that only a server without a handshake gives. (Clients do not answer
+    /// in that era.)
     pub(crate) fn is_from_modern_server(&self) -> bool {
         if !self.is_modern() {
             return false;
@@ -141,9 +141,9 @@ pub(crate) struct Known<'s> {
     pub(crate) limits: &'s Limits,
     /// Whether the start was observed. If not, the absence of a message proves nothing.
     pub(crate) from_start: bool,
-    /// Whether nothing came before that, not even another session.
+    /// Whether there was no traffic before that start, not even another session.
     pub(crate) is_all_seen: bool,
-    /// Whether the revision is given, whatever the sides say.
+    /// Whether the revision was set by the caller, overriding what the peers say.
     pub(crate) is_revision_given: bool,
     pub(crate) lifecycle: &'s Lifecycle,
     pub(crate) declared: &'s Declared,
@@ -152,8 +152,7 @@ pub(crate) struct Known<'s> {
     /// Since when the server is known to support a revision without a handshake.
     pub(crate) modern_server: Option<&'s Moment>,
     pub(crate) http: Option<&'s dyn Exchanges>,
-    /// Requests of the client whose answers were seen before it was decided which exchange carries
-    /// them.
+    /// Requests of the client whose answers were seen before their exchange was chosen.
     pub(crate) unplaced: Option<&'s Bounded<RequestId, Request>>,
     /// Whether that side has sent something unreadable, by `Side as usize`.
     pub(crate) unreadable: [bool; 2],
@@ -166,14 +165,14 @@ impl<'s> Known<'s> {
         self.unreadable[side as usize]
     }
 
-    /// The request of the client that an answer is for, which has just come on an exchange: it waits
-    /// for the answer until then.
+    /// The client's request with this id whose answer was judged, but has only now been placed on an
+    /// exchange.
     pub(crate) fn awaiting(&self, id: &RequestId) -> Option<&'s Request> {
         self.requests.open(Side::Client, id).or_else(|| self.unplaced?.get(id))
     }
 
-    /// What `side` has declared as far as the message at hand is concerned; `None` if that is not
-    /// known, and then nothing is to be held against anybody.
+    /// What `side` has declared that applies to the current message; `None` if unknown, and then
+    /// rules must stay silent.
     ///
     /// Without a handshake a client declares in each request, a server in its answer to
     /// `server/discover`.

@@ -2,9 +2,8 @@ use std::fmt;
 
 use mcp_core::RequestId;
 
-/// What rules about messages may ask about the HTTP exchanges that carried them. An exchange is
-/// identified by its number, which is also that of its stream; messages over other transports have
-/// none.
+/// What rules about messages can find out about the HTTP exchanges that carried them. An exchange and
+/// its stream share a number; messages over other transports have none.
 pub(crate) trait Exchanges: fmt::Debug {
     /// Whether nothing more can come on this exchange, or it was forgotten.
     fn has_ended(&self, stream: Option<u64>) -> bool;

@@ -69,7 +69,7 @@ impl Lifecycle {
         Lifecycle { start: Start::Seen, ..Lifecycle::default() }
     }
 
-    /// From now on, draws no conclusions from the silence of one side.
+    /// From now on, treats one side as not recorded, so that its silence proves nothing.
     pub(crate) fn hear_one_side(&mut self) {
         self.one_sided = true;
     }

@@ -24,8 +24,8 @@ impl Default for Moment {
 }
 
 impl Moment {
-    /// In place of an exchange: the message is sent from here, and it is not decided yet which
-    /// exchange will carry it. Such messages leave in the order in which they are seen.
+    /// In place of a stream: the message is sent by this side, and its exchange has not been chosen
+    /// yet. Such messages are sent in the order in which they are observed.
     pub(crate) const UNPLACED: u64 = NO_STREAM - 1;
 
     pub(crate) fn is_unplaced(self) -> bool {

@@ -13,7 +13,7 @@ struct Noted {
     /// Dropped if the message is broken in an earlier layer: one fault, one report.
     deep: Vec<Fault>,
     always: Vec<Fault>,
-    /// Why nobody can tell whether the message is sound.
+    /// Why the message could not be judged.
     unjudged: Vec<Fault>,
     changes: Vec<Change>,
 }
@@ -49,7 +49,7 @@ impl Notes {
         self.noted().always.push(fault);
     }
 
-    /// Notes that the message, or what carries it, cannot be judged, whatever the level of the rule.
+    /// Notes that the message, or the HTTP around it, cannot be judged, whatever the level of the rule.
     #[cold]
     pub(crate) fn leave_unjudged(&mut self, fault: Fault) {
         self.noted().unjudged.push(fault);

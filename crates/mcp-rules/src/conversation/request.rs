@@ -17,7 +17,7 @@ pub(crate) struct Request {
     /// The revision that governs it and its answer.
     pub(crate) revision: Revision,
     pub(crate) settled: bool,
-    /// Whether it declared a revision that is unknown here, and that is only the closest.
+    /// Whether it declared an unknown revision, and `revision` is only the closest.
     #[serde(default)]
     pub(crate) approximate: bool,
     /// Whether it asked to run as a task.

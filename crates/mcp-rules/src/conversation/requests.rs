@@ -144,7 +144,7 @@ impl Requests {
         }
     }
 
-    /// It is decided which exchange carries a request of the client.
+    /// Records which exchange carries a request of the client.
     pub(crate) fn place(&mut self, id: &RequestId, exchange: u64) -> Option<&Request> {
         let request = self.client.open.get_mut(id)?;
         request.at = request.at.on_stream(Some(exchange));
@@ -155,7 +155,7 @@ impl Requests {
         self.of_mut(asker).open.remove(id)
     }
 
-    /// Keeps in mind for a while that a request was answered.
+    /// Remembers for a while that a request was answered.
     pub(crate) fn keep(&mut self, side: Side, id: RequestId, request: &Request, answered: Moment) {
         let asker = self.of_mut(side);
         let Request { at, number, name, repeated, .. } = request;

@@ -1,4 +1,4 @@
-//! A schema stated in a message, for values in later messages.
+//! A schema from one message that values in later messages must match.
 
 use std::sync::Arc;
 

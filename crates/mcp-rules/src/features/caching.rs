@@ -31,10 +31,10 @@ pub(crate) fn check_input_required(result: Node<'_>, findings: &mut Findings<'_>
         findings.report(
             Fault::new(
                 &HINTS_ON_INPUT_REQUIRED,
-                "the result asks for input and has hints for caching",
+                "the result asks for input, so it must not have cache hints",
             )
             .at(hint.span())
-            .help("leave `ttlMs` and `cacheScope` to complete results"),
+            .help("send `ttlMs` and `cacheScope` only with complete results"),
         );
     }
 }

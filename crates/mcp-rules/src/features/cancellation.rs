@@ -121,7 +121,7 @@ impl Cancellation {
             && created.surely_before(event.at)
         {
             notes.note(
-                Fault::new(&TASK, format!("request {id} has become a task"))
+                Fault::new(&TASK, format!("request {id} was answered with a task"))
                     .at(node.span())
                     .related(created.line(), "the task was created here")
                     .help("cancel a task with `tasks/cancel` and its `taskId`"),
@@ -136,7 +136,7 @@ impl Cancellation {
                         Fault::new(&COMPLETED, format!("request {id} has been answered"))
                             .at(node.span())
                             .related(answered.line(), "the answer was here")
-                            .help("forget a request when its answer arrives"),
+                            .help("do not cancel a request whose answer has arrived"),
                     );
                 }
             }
@@ -161,12 +161,12 @@ impl Cancellation {
             && let Some(state) = self.subscriptions.get_mut(id)
         {
             if let Some(ended) = state.cancel(event, known) {
-                let message = format!("the subscription {id} has ended already");
+                let message = format!("the subscription {id} has already ended");
                 notes.note(
                     Fault::new(&NOT_SUBSCRIPTION, message)
                         .at(node.span())
                         .related(ended.line(), "it ended here")
-                        .help("say once that a subscription is over, when it ends"),
+                        .help("announce the end of a subscription once, when it ends"),
                 );
             }
             return;
@@ -187,7 +187,7 @@ impl Cancellation {
             Fault::new(&NOT_SUBSCRIPTION, message)
                 .at(node.span())
                 .related(request.and_then(|(_, line)| line), "the request was here")
-                .help("answer a request with an error to give it up; only subscriptions are ended this way"),
+                .help("to give up a request, answer it with an error; only subscriptions are ended this way"),
         );
     }
 }
@@ -248,8 +248,8 @@ fn unknown(id: &RequestId, node: Node<'_>, from: Side, known: &Known<'_>) -> Fau
             .help("send the id exactly as in the request: 1 and \"1\" are different ids"),
         (None, Some(foreign)) => fault
             .related(foreign.at.line(), "the other side made a request with this id")
-            .help("cancel only requests of your own; refuse others with an error"),
-        (None, None) => fault.help("send the id of the request that is to be cancelled"),
+            .help("cancel only your own requests; reject the other side's with an error"),
+        (None, None) => fault.help("send the id of the request to cancel"),
     }
 }
 
@@ -266,10 +266,10 @@ fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
 /// Returns the fault of a message about a request that was already cancelled.
 pub(super) fn late(request: &Request) -> Option<Fault> {
     let cancelled = **request.cancelled.as_ref()?;
-    let message = format!("the `{}` this belongs to was cancelled", request.name());
+    let message = format!("the `{}` request that this belongs to was cancelled", request.name());
     Some(
         Fault::new(&AFTER_CANCEL, message)
             .related(cancelled.line(), "it was cancelled here")
-            .help("once a cancellation has arrived, send nothing more about the request"),
+            .help("send nothing more about a request after its cancellation has arrived"),
     )
 }

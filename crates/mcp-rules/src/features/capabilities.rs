@@ -113,7 +113,7 @@ fn judge_request(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     if let Some((flag, rule)) = missing(event, declared) {
         let message = format!("the {receiver} did not declare `{}`", flag.path());
         notes.note(undeclared(rule, message, declared).at(event.method_span()).code(-32601).help(
-            "look at the peer's capabilities before using a feature, or declare it on the other side",
+            "check the peer's capabilities before using a feature, or declare it on the other side",
         ));
     } else if event.from == Side::Server
         && let Some(params) = event.params()
@@ -139,7 +139,7 @@ fn check_asked(name: &str, params: Node<'_>, declared: &Capabilities, notes: &mu
             if let Some(tools) = tools.filter(|_| !declared.has(Flag::SamplingTools)) {
                 let message = "the client did not declare `sampling.tools`";
                 notes.note(undeclared(&SAMPLING_TOOLS, message, declared).at(tools.span()).help(
-                    "leave `tools` and `toolChoice` out for clients that did not declare them",
+                    "omit `tools` and `toolChoice` for clients that did not declare `sampling.tools`",
                 ));
             }
             check_context(params, declared, notes);
@@ -151,11 +151,9 @@ fn check_asked(name: &str, params: Node<'_>, declared: &Capabilities, notes: &mu
             if !declared.has(needed) {
                 let message = format!("the client did not declare `{}`", needed.path());
                 let at = mode.unwrap_or(params).span();
-                notes.note(
-                    undeclared(&ELICITATION_MODE, message, declared)
-                        .at(at)
-                        .help("use a mode that the client declared; `{}` means forms"),
-                );
+                notes.note(undeclared(&ELICITATION_MODE, message, declared).at(at).help(
+                    "use a mode that the client declared; an empty `elicitation` means forms",
+                ));
             }
         }
         _ => {}
@@ -170,7 +168,7 @@ fn check_context(params: Node<'_>, declared: &Capabilities, notes: &mut Notes) {
         notes.note(
             undeclared(&SAMPLING_CONTEXT, message, declared)
                 .at(context.span())
-                .help("leave `includeContext` out, or say `none`"),
+                .help("omit `includeContext`, or set it to `none`"),
         );
     }
 }
@@ -185,7 +183,7 @@ fn judge_notification(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
         notes.note(
             undeclared(rule, message, declared)
                 .at(event.method_span())
-                .help("declare the capability: nobody listens for what was not announced"),
+                .help("declare the capability: receivers may ignore what was not declared"),
         );
     }
 }
@@ -204,7 +202,7 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
             missing(event, declared).filter(|(flag, _)| *flag != Flag::Logging);
         if let Some((flag, _)) = undeclared_feature {
             let message =
-                format!("the {} serves what it did not declare: `{}`", event.from, flag.path());
+                format!("the {} did not declare `{}`, but serves it", event.from, flag.path());
             notes.note(
                 Fault::new(&SERVED, message)
                     .at(result_span(event))
@@ -229,7 +227,7 @@ fn judge_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
             Fault::new(&NOT_SERVED, message)
                 .at(code.span())
                 .related(asked_at, "the request was here")
-                .help("serve what is declared (an empty list will do), or do not declare it"),
+                .help("handle what is declared (an empty list is enough), or do not declare it"),
         );
     }
 }

@@ -58,6 +58,6 @@ pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
     findings.report(
         Fault::new(&COUNTS_INCONSISTENT, message)
             .at(total.span())
-            .help("count all matches in `total`, those not sent included, or leave it out"),
+            .help("count all matches in `total`, including those not sent, or omit it"),
     );
 }

@@ -39,7 +39,7 @@ fn report_base64(data: Node<'_>, text: &[u8], fault: Base64Fault, findings: &mut
             };
             let help = match byte {
                 b':' if text.starts_with(b"data:") => {
-                    "send what stands after the comma of the data URI, without the rest"
+                    "send only what follows the comma of the data URI"
                 }
                 b'-' | b'_' => "use the standard alphabet, with `+` and `/`, not the one for URLs",
                 _ => "encode the bytes as base64 (RFC 4648 §4), with padding",
@@ -49,7 +49,7 @@ fn report_base64(data: Node<'_>, text: &[u8], fault: Base64Fault, findings: &mut
         }
         Base64Fault::Padding => Fault::new(&BASE64_INVALID, "the base64 padding is wrong")
             .at(data.span())
-            .help("fill up with `=` to a multiple of four characters"),
+            .help("pad with `=` to a multiple of four characters"),
     };
     findings.report(fault);
 }
@@ -80,7 +80,7 @@ pub(crate) fn check_prompt_resource(resource: Node<'_>, findings: &mut Findings<
         findings.report(
             Fault::new(
                 &PROMPT_RESOURCE_MIME_MISSING,
-                "the resource in the prompt does not say its MIME type",
+                "the resource embedded in the prompt has no MIME type",
             )
             .at(resource.span())
             .help("add `mimeType`, such as `text/plain`"),
@@ -96,7 +96,7 @@ pub(crate) fn check_annotations(annotations: Node<'_>, findings: &mut Findings<'
     let Some(text) = node.str_bytes() else { return };
     if !date_time::is_iso8601(&text) {
         findings.report(
-            Fault::new(&LAST_MODIFIED_INVALID, "`lastModified` is not a date and time by ISO 8601")
+            Fault::new(&LAST_MODIFIED_INVALID, "`lastModified` is not an ISO 8601 date-time")
                 .at(node.span())
                 .help("write it as `2025-05-03T14:30:00Z`"),
         );

@@ -44,7 +44,7 @@ fn check_src(src: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(&SRC_INVALID, "the icon is not an `https:`, `http:` or `data:` URI")
                 .at(src.span())
-                .help("clients reject every other scheme: serve the picture or embed it"),
+                .help("clients reject every other scheme: serve the image over HTTPS, or embed it as `data:`"),
         );
     }
 }
@@ -53,7 +53,7 @@ fn check_size(size: Node<'_>, findings: &mut Findings<'_>) {
     let Some(text) = size.str_bytes() else { return };
     if !is_size(&text) {
         findings.report(
-            Fault::new(&SIZE_INVALID, "the size is neither `any` nor like `48x48`")
+            Fault::new(&SIZE_INVALID, "the size is neither `any` nor of the form `48x48`")
                 .at(size.span())
                 .help("write width, `x` and height in pixels; one entry per size"),
         );

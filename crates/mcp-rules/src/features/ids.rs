@@ -55,7 +55,7 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
         Fault::new(&ID_REUSED, message)
             .at(id_node(event).span())
             .related(first, "the id was used here")
-            .help("count up, or use a new random string for each request"),
+            .help("use a counter, or a new random string for each request"),
     );
 }
 
@@ -80,10 +80,10 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
     if let Some(other) = other {
         let request = requests.open(asker, &other);
         notes.note(
-            Fault::new(&ID_TYPE, "the id has the value of an open request, but another type")
+            Fault::new(&ID_TYPE, "the id equals that of an open request, except for its type")
                 .at(at)
                 .related(request.and_then(|request| request.at.line()), "the request was here")
-                .help("send the id back exactly as it came: 1 and \"1\" are different ids"),
+                .help("send the id back exactly as received: 1 and \"1\" are different ids"),
         );
         notes.close(asker, other);
         return;
@@ -114,7 +114,7 @@ fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut
 }
 
 fn duplicate() -> Fault {
-    Fault::new(&DUPLICATE, "the request with this id has been answered already")
+    Fault::new(&DUPLICATE, "the request with this id has already been answered")
         .help("answer each request once")
 }
 

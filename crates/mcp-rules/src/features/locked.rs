@@ -1,7 +1,7 @@
-//! What a server offers, as it passes, against the lock, if there is one.
+//! Compares what a server offers with the lock, if there is one.
 //!
-//! Each page of a list is compared by itself, so that what is new or different is known before it
-//! is passed on. That something is gone is known once a list was read to its end without a change in
+//! Each page of a list is compared on its own, so that new or changed entries are known before the
+//! page is passed on. Missing entries are known once a list was read to its end without a change in
 //! between.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -19,14 +19,14 @@ use crate::{
     lock::{Change, Drift, Lock, LockedOffer, Part},
 };
 
-/// Differences that are reported in one message; the others are counted.
+/// Maximum number of differences reported per message; the others are only counted.
 const MOST: usize = 100;
 
 /// The lists that are being read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Locked(Option<Box<Lists>>);
 
-/// By the part that they list.
+/// The pages read so far of each list.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 struct Lists(BTreeMap<Part, Pages>);
 
@@ -35,12 +35,12 @@ struct Lists(BTreeMap<Part, Pages>);
 struct Pages {
     /// Digest of the cursor that continues them.
     next: u64,
-    /// Digests of the names in the lock that they have: there cannot be more than it has.
+    /// Digests of the names found so far that are in the lock, which bounds their number.
     seen: BTreeSet<u64>,
 }
 
 impl Locked {
-    /// Whether nothing is remembered, as is always so without a lock.
+    /// Whether nothing is remembered; always so without a lock.
     pub(crate) fn is_blank(&self) -> bool {
         self.0.is_none()
     }
@@ -98,13 +98,13 @@ struct Listed<'a> {
     part: Part,
     locked: &'a LockedOffer,
     page: &'a AskedPage,
-    /// Whether the list has not changed since the page was asked for.
+    /// Whether the list has not changed since the page was requested.
     is_current: bool,
     result: Node<'a>,
 }
 
 impl Locked {
-    /// What was read of lists that have changed proves nothing any more.
+    /// Forgets the pages read of a list that has changed.
     fn forget(&mut self, notification: &str) {
         if let Some(lists) = &mut self.0 {
             lists.0.retain(|part, _| part.changed_by() != Some(notification));
@@ -114,7 +114,7 @@ impl Locked {
     fn compare_page(&mut self, event: &Event<'_>, listed: &Listed<'_>, notes: &mut Notes) {
         let Listed { part, locked, page, is_current, result } = *listed;
         let before = self.0.as_mut().and_then(|lists| lists.0.remove(&part));
-        // A result may ask for something instead of listing anything.
+        // The result may ask for input instead.
         let Some(list) = result.get(part.as_str()).filter(|list| list.is_array()) else { return };
         let seen = match (page.cursor, before) {
             _ if !is_current => None,
@@ -161,7 +161,7 @@ fn gone(
     missing.map(move |name| Drift { revision, part, name: Some(name), change: Change::Removed })
 }
 
-/// Compares what a server says of itself when a conversation begins.
+/// Compares capabilities and instructions, which a server sends when a conversation begins.
 fn compare_opening(lock: &Lock, revision: Revision, result: Node<'_>, notes: &mut Notes) {
     let Some(locked) = lock.at(revision) else {
         let spoken = Drift { revision, part: None, name: None, change: Change::Added };
@@ -175,7 +175,7 @@ fn compare_opening(lock: &Lock, revision: Revision, result: Node<'_>, notes: &mu
     }
 }
 
-/// Notes differences, each at its place in `around`: the list, or what else they are about.
+/// Notes differences, each at its place in `around`: the list, or another part of the result.
 fn report(drifts: &[Drift], around: Node<'_>, list: Option<Part>, notes: &mut Notes) {
     if drifts.is_empty() {
         return;

@@ -113,9 +113,9 @@ impl Logging {
         }
     }
 
-    /// The same, where the message may belong to any request in flight: one that was made before a
-    /// change may have begun to log, or go on to, at the level of its time. So may one that was
-    /// cancelled, as the server may not know yet.
+    /// Like `in_force`, for a message that may belong to any request in flight: a request made before
+    /// the level changed may still log at the earlier level. So may a cancelled one, as the server may
+    /// not know of the cancellation yet.
     #[cold]
     fn in_force_for_all(&self, now: Moment, known: &Known<'_>) -> Option<(LogLevel, Moment)> {
         let open = known.requests.iter_open(Side::Client);
@@ -123,7 +123,7 @@ impl Logging {
         let earliest = open.map(|(_, request)| request.at.line()).min();
         self.in_force(|at| {
             let is_first = earliest.is_none_or(|earliest| {
-                // Without lines nobody knows which of the two came first.
+                // Without line numbers, it is unknown which of the two came first.
                 earliest.zip(at.line()).is_some_and(|(request, set)| set < request)
             });
             is_first && at.surely_before(now)

@@ -149,7 +149,7 @@ fn check_trace_context(name: &[u8], value: Node<'_>, findings: &mut Findings<'_>
         findings.report(
             Fault::new(
                 &TRACE_CONTEXT_INVALID,
-                format!("`{}` does not have the form W3C gives it", shown(name)),
+                format!("`{}` does not have the W3C format", shown(name)),
             )
             .at(value.span())
             .help(help),

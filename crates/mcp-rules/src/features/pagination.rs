@@ -86,11 +86,11 @@ impl Pagination {
         notes.note(
             Fault::new(
                 &CURSOR_UNKNOWN,
-                format!("no `nextCursor` of `{}` in this session was this cursor", event.name),
+                format!("the cursor was never a `nextCursor` of `{}` in this session", event.name),
             )
             .at(cursor.span())
             .code(ErrorCode::InvalidParams.code())
-            .help("send back `nextCursor` as it came, or leave `cursor` out to begin again"),
+            .help("send `nextCursor` back unchanged, or omit `cursor` to start over"),
         );
     }
 
@@ -123,10 +123,10 @@ impl Pagination {
         notes.note(
             Fault::new(
                 &CACHE_SCOPE_PAGE_MISMATCH,
-                format!("this page is {} and the one before it {}", this.name(), that.name()),
+                format!("this page is {}, but the previous page is {}", this.name(), that.name()),
             )
             .at(scope.span())
-            .related(before.at.line(), "the page before was here")
+            .related(before.at.line(), "the previous page was here")
             .help("give all pages of a list the same `cacheScope`"),
         );
     }
@@ -143,10 +143,12 @@ impl Pagination {
         let Some(cursor) = next.str_bytes().map(|cursor| digest(&cursor)) else { return };
         if page.cursor == Some(cursor) {
             notes.note(
-                Fault::new(&CURSOR_LOOP, "the page leads to itself")
+                Fault::new(&CURSOR_LOOP, "the `nextCursor` of the page leads back to itself")
                     .at(next.span())
                     .related(event.answered().and_then(|request| request.at.line()), ASKED_HERE)
-                    .help("move on, or leave `nextCursor` out on the last page"),
+                    .help(
+                        "send the cursor of the next page, and omit `nextCursor` on the last page",
+                    ),
             );
         }
         let key = key(event.from.other(), event.name, cursor);
@@ -157,7 +159,7 @@ impl Pagination {
     }
 }
 
-const ASKED_HERE: &str = "it was asked for here";
+const ASKED_HERE: &str = "it was requested here";
 
 fn is_list(method: &str) -> bool {
     matches!(

@@ -232,7 +232,7 @@ impl Tokens {
             }
             return;
         };
-        // What could not be read may have been a request that uses the token again.
+        // An unreadable message may have been a request that uses the token again.
         if known.sent_unreadable(asker) {
             entry.life = Life::Unsure;
         }
@@ -245,10 +245,12 @@ impl Tokens {
                 notes.note(
                     Fault::new(
                         &AFTER_COMPLETION,
-                        format!("the work that the progress token {token} stands for is finished"),
+                        format!(
+                            "the request or task with the progress token {token} has already ended"
+                        ),
                     )
                     .at(node.span())
-                    .related(end.line(), "it was finished here")
+                    .related(end.line(), "it ended here")
                     .help("stop reporting before the answer is sent"),
                 );
                 return;
@@ -277,8 +279,10 @@ impl Tokens {
         match other {
             Some(other) => fault
                 .related(other.at.line(), "the token has another type here")
-                .help("send the token back exactly as it came: 1 and \"1\" are different tokens"),
-            None => fault.help("send progress only if the request has a `progressToken`, with it"),
+                .help("send the token back exactly as received: 1 and \"1\" are different tokens"),
+            None => fault.help(
+                "send progress only for requests with a `progressToken`, and repeat that token",
+            ),
         }
     }
 }
@@ -286,12 +290,12 @@ impl Tokens {
 impl Token {
     fn reused(&self, token: &RequestId) -> Fault {
         let holder = match self.life {
-            Life::Task => "a task that still runs",
+            Life::Task => "a task that is still running",
             Life::Request | Life::Over(_) | Life::Unsure => "a request that is still open",
         };
-        Fault::new(&TOKEN_REUSED, format!("{holder} has the progress token {token} already"))
+        Fault::new(&TOKEN_REUSED, format!("{holder} already uses the progress token {token}"))
             .related(self.at.line(), "the token was used here")
-            .help("use a new token for each request; the request's id will do")
+            .help("use a new token for each request, such as the request's id")
     }
 
     fn advance(&mut self, node: Node<'_>, event: &Event<'_>, notes: &mut Notes) {
@@ -304,11 +308,11 @@ impl Token {
             notes.note(
                 Fault::new(
                     &NOT_INCREASING,
-                    format!("progress is {now}, after {before} in the report before"),
+                    format!("progress is {now}, but the previous report had {before}"),
                 )
                 .at(node.span())
-                .related(at.line(), "the report before was here")
-                .help("report only when the value has grown; it may be fractional"),
+                .related(at.line(), "the previous report was here")
+                .help("report progress only when the value has increased; it may be fractional"),
             );
         }
         self.last = Some((now, event.at));

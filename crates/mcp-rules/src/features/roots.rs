@@ -20,7 +20,7 @@ pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
             findings.report(
                 Fault::new(&URI_NOT_FILE, "the URI of the root does not start with `file://`")
                     .at(uri.span())
-                    .help("make it from the absolute path with the URL function of your language"),
+                    .help("convert the absolute path with a library function for file URLs"),
             );
         }
         walk::described(root, Thing::Other, findings);

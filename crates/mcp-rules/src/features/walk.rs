@@ -21,7 +21,7 @@ const TEXT: Fingerprint = Fingerprint::of("text");
 const KIND: Fingerprint = Fingerprint::of("type");
 const URI: Fingerprint = Fingerprint::of("uri");
 
-/// Where a content block stands, as far as rules care.
+/// Where a content block occurs, as far as rules distinguish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Home {
     /// In a prompt message, where the specification demands more.

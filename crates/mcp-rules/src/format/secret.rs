@@ -51,7 +51,7 @@ fn is_filler(word: &str) -> bool {
     word.bytes().all(|byte| byte.is_ascii_digit()) || is_among(&FILLERS, "", word)
 }
 
-/// No word of the lists is longer.
+/// The length of the longest word in the lists.
 const LONGEST: usize = 12;
 
 /// Whether two words, run together and in lower case, are one of the `words`.
@@ -59,7 +59,7 @@ fn is_among(words: &[&str], before: &str, last: &str) -> bool {
     let mut text = [0; LONGEST];
     let mut length = 0;
     for character in before.chars().chain(last.chars()).flat_map(char::to_lowercase) {
-        // The words are in ASCII, and what is longer is none of them.
+        // The words are ASCII and short, so anything else is not among them.
         let (Some(place), Ok(byte)) = (text.get_mut(length), u8::try_from(character)) else {
             return false;
         };
@@ -69,8 +69,8 @@ fn is_among(words: &[&str], before: &str, last: &str) -> bool {
     words.binary_search_by(|word| word.as_bytes().cmp(&text[..length])).is_ok()
 }
 
-/// The last word, and what stands before it. Words are cut at anything but letters and digits and
-/// where a capital or a number begins one.
+/// The text before the last word, and the last word. Words are separated by anything but letters and
+/// digits, and also begin at a capital or a number.
 pub(crate) fn split_last_word(name: &str) -> Option<(&str, &str)> {
     let name = name.trim_end_matches(|character: char| !character.is_alphanumeric());
     let mut characters = name.char_indices().rev().peekable();
@@ -127,7 +127,7 @@ mod tests {
             "Card number",
             "credit card number",
             "private_key",
-            // The sign for Kelvin is a K as well.
+            // The Kelvin sign lowercases to an ASCII k.
             "API \u{212a}ey",
         ] {
             assert!(names_secret(name), "{name}");

@@ -1,4 +1,4 @@
-//! The gate for live traffic over HTTP: messages, and what stands around them.
+//! The gate for live traffic over HTTP: messages, and the HTTP around them.
 
 use std::{fmt, sync::Arc};
 
@@ -15,10 +15,10 @@ pub type HttpTap = Arc<dyn Fn(&HttpEvent<'_>) + Send + Sync>;
 /// Follows the HTTP traffic of one conversation and judges it: methods, status codes, headers, event
 /// streams, sessions, authorization, and the messages.
 ///
-/// It sees requests, responses and events in the order in which they travel, as a recording would
-/// show them. What arrives is judged together with its message. What is sent is judged twice, by one
-/// memory: the message as a [`Gate`] does it, before it is decided how it travels, and the rest when
-/// it leaves.
+/// It sees requests, responses and events in the order in which they are sent and received, like a
+/// recording. Incoming traffic is judged together with its message. Outgoing traffic is judged in two
+/// steps within the same session: the message first, by the [`Gate`] methods, before its exchange is
+/// chosen; then the HTTP around it, when it is sent.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -49,24 +49,24 @@ enum Scope {
     Exchange(Option<u64>),
 }
 
-/// What a gate says about a part of HTTP traffic.
+/// The verdict on one observation of HTTP traffic.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[non_exhaustive]
 pub struct HttpVerdict {
-    /// Whether what stands around the message may pass, and the message with it.
+    /// Whether the HTTP around the message may pass, and the message with it.
     pub http: Verdict,
-    /// Why the message in it is rejected, or nothing; `None` if it was not judged here.
+    /// Why the message in it is rejected; empty if it passes, `None` if it was not judged here.
     pub message: Option<Vec<Refusal>>,
 }
 
 impl HttpGate {
-    /// A gate for a conversation whose messages `messages` judges.
+    /// Creates a gate for a conversation; `messages` judges its messages.
     pub fn new(mut messages: SessionGate) -> HttpGate {
         messages.session.follow_live_http();
         HttpGate { messages, scope: Scope::Conversation, tap: None }
     }
 
-    /// A single exchange is the whole conversation.
+    /// Limits the conversation to a single exchange.
     #[must_use]
     pub fn for_one_exchange(mut self) -> HttpGate {
         self.scope = Scope::Exchange(None);
@@ -80,7 +80,7 @@ impl HttpGate {
         self
     }
 
-    /// Judges one observation and takes it in.
+    /// Judges and records one observation.
     pub fn judge_http(&mut self, event: &HttpEvent<'_>) -> HttpVerdict {
         if let Some(tap) = &self.tap {
             tap(event);
@@ -93,7 +93,7 @@ impl HttpGate {
         }
         self.messages.seen += 1;
         let event = &event.on_line(self.messages.seen);
-        // What is sent from here was judged before, if it is a message.
+        // An outgoing message was judged before.
         let verdict = if self.messages.guarded == Some(event.from) {
             self.judge_placed(event)
         } else {
@@ -105,7 +105,7 @@ impl HttpGate {
         verdict
     }
 
-    /// Judges what has left: nothing can hold it back.
+    /// Judges outgoing traffic that is already sent, and so cannot be blocked.
     fn judge_placed(&mut self, event: &HttpEvent<'_>) -> HttpVerdict {
         let SessionGate { engine, session, .. } = &mut self.messages;
         let followed = engine.place_http(session, event);
@@ -124,12 +124,12 @@ impl HttpGate {
             let (verdict, _) = self.messages.settle(event.from, found, kinds);
             return HttpVerdict { http: Verdict::PASS, message: Some(verdict.refusals) };
         }
-        // Read here once, for all who follow and judge it.
+        // The envelope is read once, for following and judging.
         let single = event.message.and_then(CarriedMessage::single);
         let event = &event.with_envelope(single.as_ref());
         let SessionGate { engine, session, .. } = &mut self.messages;
         let followed = engine.follow_http(session, event);
-        // One that was delivered before was judged then.
+        // A redelivered message was judged the first time.
         let is_judged = followed.message.is_some() || followed.is_repeated;
         let mut verdict = HttpVerdict { http: Verdict::PASS, message: is_judged.then(Vec::new) };
         if followed.message.is_none() && !followed.has_notes() {
@@ -143,11 +143,11 @@ impl HttpGate {
         }
         let (around, about) = found.by_layer();
         let kinds = || event.message.map(Kinds::of).unwrap_or_default();
-        // Text that is not a message is left to whoever reads the text.
+        // The conversation judges text that is not a message.
         if let Some(refusals) = &mut verdict.message {
             *refusals = self.messages.settle(event.from, about, kinds).0.refusals;
         }
-        // The end of a stream is no message.
+        // The end of a stream is not a message.
         if self.messages.arrives(event.from) && !matches!(event.part, HttpPart::End) {
             verdict.http = self.messages.settle(event.from, around, kinds).0;
         } else {
@@ -166,8 +166,8 @@ impl HttpGate {
     }
 }
 
-/// Whether nothing more comes on an exchange, so that it can be forgotten: it has a response that is
-/// not a stream, or the server has ended the stream. A client that leaves may resume it.
+/// Whether an exchange is complete, so that it can be forgotten: its response is not a stream, or the
+/// server has ended the stream. A stream that the client leaves may still be resumed.
 fn is_last(event: &HttpEvent<'_>) -> bool {
     match event.part {
         HttpPart::Response { headers, .. } => !headers.announce_events(),
@@ -177,7 +177,7 @@ fn is_last(event: &HttpEvent<'_>) -> bool {
 }
 
 impl Found {
-    /// What is about HTTP, and everything else.
+    /// Splits the findings into those about HTTP and all others.
     fn by_layer(self) -> (Found, Found) {
         let (around, about) =
             self.findings.into_iter().partition(|finding| finding.rule.layer == Layer::Http);
@@ -188,7 +188,7 @@ impl Found {
     }
 }
 
-/// Judges messages before they are sent, and those that have arrived without their HTTP.
+/// Judges outgoing messages before they are sent, and incoming ones without HTTP around them.
 impl Gate for HttpGate {
     fn is_open(&self) -> bool {
         self.messages.is_open()
@@ -196,7 +196,7 @@ impl Gate for HttpGate {
 
     fn judge(&mut self, from: Side, message: &Parsed) -> Verdict {
         match self.scope {
-            // Whatever is sent is sent on the only exchange.
+            // There is only one exchange to send it on.
             Scope::Exchange(Some(exchange)) if !self.messages.arrives(from) => {
                 self.messages.judge_on(exchange, from, message)
             }
@@ -219,8 +219,8 @@ impl Gate for HttpGate {
 }
 
 impl SessionGate {
-    /// What is found in an event whose message is beyond a limit. Such a message is not followed, and
-    /// neither is what carries it.
+    /// The findings in an event whose message exceeds a limit. Neither the message nor the event is
+    /// followed.
     fn beyond_limits(&mut self, event: &HttpEvent<'_>) -> Option<Found> {
         let fault = beyond_limits(self.engine.settings().limits, event.message?)?;
         Some(self.note_beyond(event.from, fault))

@@ -59,7 +59,7 @@ impl Served {
         self.gate.judge_http(&event.with_message(document.root()))
     }
 
-    /// Judges a message of the server, which is not on its way yet.
+    /// Judges a message of the server before it is sent.
     fn send(&mut self, message: &str) -> Verdict {
         self.gate.judge(Side::Server, &parsed(message))
     }
@@ -106,7 +106,7 @@ fn what_arrives_is_judged_with_its_message() {
 #[test]
 fn what_is_sent_counts_once_and_says_all_it_has_to_say_when_it_leaves() {
     let mut served = Served::opened();
-    // The answer to `initialize` had been followed before it was on its exchange.
+    // The answer to `initialize` was followed before it was placed on its exchange.
     let other = served.post(&[SESSION[0], ("mcp-protocol-version", "2025-06-18")], CALL);
     assert_eq!(other.http, Verdict::PASS, "it is only a warning");
     assert_eq!(served.found(), ["protocol-version-header-mismatch"]);

@@ -1,4 +1,4 @@
-//! Everything known about a message after it was judged.
+//! The result of judging a message.
 
 use mcp_core::Revision;
 use mcp_json::Node;

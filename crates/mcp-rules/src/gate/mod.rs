@@ -52,7 +52,7 @@ pub type FindingSink = Arc<dyn Fn(&Finding) + Send + Sync>;
 /// A gate that follows one conversation and judges every message.
 pub struct SessionGate {
     engine: Arc<Engine>,
-    /// Boxed: a gate is moved several times until it stands.
+    /// Boxed: a gate is moved several times while it is set up.
     session: Box<Session>,
     strictness: Strictness,
     carrier: Carrier,
@@ -87,34 +87,33 @@ impl SessionGate {
         }
     }
 
-    /// Joins a conversation of which nothing is known, instead of standing at its beginning.
+    /// Joins a conversation that may already be running, instead of starting at its beginning.
     #[must_use]
     pub fn joining(mut self) -> Self {
         self.session.join(None);
         self
     }
 
-    /// Stands in front of `side`. What the protocol tells a receiver to put up with then passes to
-    /// it, while it must not send such a thing itself.
+    /// Guards `side`. Faults that the protocol tells receivers to tolerate then pass to it, but are
+    /// blocked when it sends them itself.
     #[must_use]
     pub fn guarding(mut self, side: Side) -> Self {
         self.guarded = Some(side);
         self
     }
 
-    /// Declares that calls are checked behind the gate against the contracts of their tools,
-    /// whether or not the tools were listed here, and that breaches are reported there. The gate
-    /// then stays silent about arguments and forms that it lets pass. Requests that declare an
-    /// unsupported revision are refused there as well, by those who know which are supported.
+    /// Declares that the guarded side itself checks calls against the contracts of its tools, whether
+    /// or not the tools were listed, and reports violations. The gate then reports nothing about
+    /// arguments and forms that it lets pass. The guarded side also refuses requests that declare an
+    /// unsupported revision, as it knows which ones it supports.
     #[must_use]
     pub fn with_contracts(mut self) -> Self {
         self.has_contracts = true;
         self
     }
 
-    /// Fixes `revision`, where the transport has already determined it, so that the messages cannot
-    /// change it. Nothing is known about earlier messages: such messages are carried in exchanges
-    /// of their own, each with its own gate.
+    /// Fixes the revision where the transport has already determined it, so that messages cannot
+    /// change it. Assumes nothing about earlier messages, as each such exchange has its own gate.
     #[must_use]
     pub fn settled(mut self, revision: Revision) -> Self {
         self.session.join(Some(revision));
@@ -149,7 +148,7 @@ impl SessionGate {
         Judgement { verdict, findings, messages: messages.unwrap_or_default(), number: self.seen }
     }
 
-    /// What is found in a message; it is not even followed if it is beyond a limit.
+    /// The findings in a message. One that exceeds a limit is not followed.
     fn look_into(&mut self, from: Side, root: Node<'_>) -> (Option<Followed>, Found) {
         self.seen += 1;
         self.look_into_at(self.moment(from), from, root)
@@ -171,7 +170,7 @@ impl SessionGate {
         (Some(followed), Found::of(findings))
     }
 
-    /// Notes that `from` has sent a message beyond a limit, which nobody looks into.
+    /// Notes that `from` has sent a message that exceeds a limit and is not examined.
     fn note_beyond(&mut self, from: Side, fault: Fault) -> Found {
         self.session.note_unreadable(Some(from));
         let mut findings = Findings::new(self.engine.settings());
@@ -216,12 +215,12 @@ impl SessionGate {
         (verdict, findings)
     }
 
-    /// Whether what `from` sends arrives here.
+    /// Whether messages from `from` are addressed to the guarded side.
     fn arrives(&self, from: Side) -> bool {
         self.guarded.is_some_and(|side| side != from)
     }
 
-    /// Whether those behind the gate decide about what arrives and could not be judged.
+    /// Whether the guarded side decides about this unjudged message itself.
     fn is_left(&self, unjudged: &Unjudged) -> bool {
         let names_revision = unjudged.code == Some(UNSUPPORTED_VERSION);
         unjudged.rule.enforcement == Enforcement::Contract || self.has_contracts && names_revision
@@ -235,25 +234,24 @@ impl SessionGate {
         }
     }
 
-    /// When and where the message is seen that comes now. The messages of an HTTP session arrive on
-    /// connections that nothing orders: one may have overtaken another. Those that are sent here
-    /// leave in the order in which they are seen.
+    /// When and where the current message is observed. Messages of an HTTP session arrive on
+    /// unordered connections, so one may have overtaken another. Outgoing messages are sent in the
+    /// order in which they are observed.
     fn moment(&self, from: Side) -> Moment {
         let over_http = matches!(self.carrier, Carrier::HttpBody | Carrier::SseEvent);
         let leaves = self.guarded == Some(from);
         let stream = (over_http && self.session.has_handshake()).then_some(if leaves {
             Moment::UNPLACED
         } else {
-            // A stream of its own, which is none of the exchanges.
+            // A unique stream number that belongs to no exchange.
             Moment::UNPLACED - self.seen
         });
         Moment::on_line(Some(self.seen)).on_stream(stream)
     }
 }
 
-/// Whether a finding keeps its message from passing. A message does not pass for a mistake of its
-/// sender; what it tells about the other side, or about an earlier message, is no reason to hold it
-/// back.
+/// Whether a finding blocks its message. Only its sender's own mistakes do; a finding about the other
+/// side, or about an earlier message, does not.
 pub(crate) fn blocks(from: Side, number: u64, arrives: bool, finding: &Finding) -> bool {
     let is_own = finding.at_fault.is_none_or(|side| side == from);
     let must_not_pass =
@@ -261,7 +259,7 @@ pub(crate) fn blocks(from: Side, number: u64, arrives: bool, finding: &Finding) 
     is_own && finding.line == Some(number) && must_not_pass
 }
 
-/// What a message comes to.
+/// The result of judging a message.
 struct Found {
     findings: Vec<Finding>,
     unjudged: Vec<Unjudged>,
@@ -277,7 +275,7 @@ impl Found {
     }
 }
 
-/// Whether a message is beyond what is judged. Usually whoever parsed it has seen to that.
+/// The limit that a message exceeds, if any. Usually the parser has already enforced the limits.
 fn beyond_limits(limits: Limits, message: Node<'_>) -> Option<Fault> {
     let length = message.raw().len();
     if length > limits.message_bytes {

@@ -34,7 +34,7 @@ pub(crate) fn refuse<'a>(
     let mut refusals: BTreeMap<Option<usize>, Refusal> = BTreeMap::new();
     for finding in blocking {
         finding.severity = Severity::Error;
-        // The other side does not number messages as we do.
+        // Line numbers mean nothing to the other side.
         let shown = Finding { line: None, related: None, ..finding.clone() };
         let Ok(shown) = Json::of(&shown) else { continue };
         let refusal = refusals.entry(finding.index).or_insert_with(|| Refusal {
@@ -50,7 +50,7 @@ pub(crate) fn refuse<'a>(
         refusals.entry(*index).or_insert_with(|| Refusal {
             index: *index,
             reason: reason_of(*code, kinds.is_response(*index)),
-            message: format!("it could not be judged: {message}"),
+            message: format!("it could not be checked: {message}"),
             findings: Vec::new(),
             facts: facts.as_ref().and_then(|facts| Json::of(facts).ok()),
         });
@@ -58,7 +58,7 @@ pub(crate) fn refuse<'a>(
     Verdict { refusals: refusals.into_values().collect() }
 }
 
-/// What is wrong, and where.
+/// The message of a finding, with its place.
 fn sentence(finding: &Finding) -> String {
     match finding.pointer.as_deref() {
         Some(place) if finding.schema.is_some() && !place.is_empty() => {

@@ -15,13 +15,13 @@ pub(super) struct Endpoints {
 
 /// The destination of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) enum Aim {
+pub(crate) enum Destination {
     /// Unknown: no message was posted yet.
     #[default]
     Unknown,
     /// A URL that messages are posted to.
     Endpoint,
-    /// Another URL, for an event stream, as in the HTTP+SSE transport.
+    /// Another URL of the server, for an event stream, as in the HTTP+SSE transport.
     Beside,
     /// Not the MCP server: an authorization server, for example.
     Elsewhere,
@@ -34,27 +34,27 @@ impl Endpoints {
     }
 
     /// Records a request and returns its destination.
-    pub(super) fn record(&mut self, exchange: &Exchange, headers: &Headers<'_>) -> Aim {
+    pub(super) fn record(&mut self, exchange: &Exchange, headers: &Headers<'_>) -> Destination {
         if self.has(&exchange.url) {
-            return Aim::Endpoint;
+            return Destination::Endpoint;
         }
         if !exchange.posted.is_empty() {
             if self.urls.len() < KEPT {
                 self.urls.push(exchange.url.clone());
             }
-            return Aim::Endpoint;
+            return Destination::Endpoint;
         }
         if Url::parse(&exchange.url).path.contains("/.well-known/") {
-            return Aim::Elsewhere;
+            return Destination::Elsewhere;
         }
         if self.urls.is_empty() {
-            return Aim::Unknown;
+            return Destination::Unknown;
         }
         let accept = headers.value(HeaderName::Accept).unwrap_or_default();
         if accept.to_ascii_lowercase().contains("text/event-stream") {
-            Aim::Beside
+            Destination::Beside
         } else {
-            Aim::Elsewhere
+            Destination::Elsewhere
         }
     }
 
@@ -85,12 +85,12 @@ mod tests {
         let mut endpoints = Endpoints::default();
         let mut aim =
             |url: &str, posts: bool, headers| endpoints.record(&request(url, posts), headers);
-        assert_eq!(aim("/mcp", false, stream), Aim::Unknown);
-        assert_eq!(aim("/.well-known/x", false, stream), Aim::Elsewhere);
-        assert_eq!(aim("/mcp", true, none), Aim::Endpoint);
-        assert_eq!(aim("https://example.com/mcp/?a", false, none), Aim::Endpoint);
-        assert_eq!(aim("/sse", false, stream), Aim::Beside);
-        assert_eq!(aim("/sse", false, none), Aim::Elsewhere);
+        assert_eq!(aim("/mcp", false, stream), Destination::Unknown);
+        assert_eq!(aim("/.well-known/x", false, stream), Destination::Elsewhere);
+        assert_eq!(aim("/mcp", true, none), Destination::Endpoint);
+        assert_eq!(aim("https://example.com/mcp/?a", false, none), Destination::Endpoint);
+        assert_eq!(aim("/sse", false, stream), Destination::Beside);
+        assert_eq!(aim("/sse", false, none), Destination::Elsewhere);
     }
 
     #[test]

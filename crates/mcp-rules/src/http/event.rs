@@ -122,7 +122,7 @@ impl<'a> HttpEvent<'a> {
         HttpEvent { message: Some(message), read: None, ..self }
     }
 
-    /// Sets the JSON that it carries, whose envelope was read before if it is one message.
+    /// Sets the JSON that it carries, with its envelope if it is a single message.
     pub(crate) fn with_read(
         self,
         message: Node<'a>,
@@ -131,7 +131,7 @@ impl<'a> HttpEvent<'a> {
         self.with_message(message).with_envelope(read)
     }
 
-    /// The same event, where the envelope of its message was read before.
+    /// Sets the envelope of its message, which was already read.
     pub(crate) fn with_envelope(self, read: Option<&'a CarriedMessage<'a>>) -> HttpEvent<'a> {
         HttpEvent { read, ..self }
     }

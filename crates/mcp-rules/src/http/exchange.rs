@@ -6,8 +6,8 @@ use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
 
 use super::{
-    CarriedMessage, HeaderName, Headers, HttpPart, Observation, auth, endpoints::Aim, headers,
-    legacy_sse, method::HttpMethod, requests, responses, sessions, streams,
+    CarriedMessage, HeaderName, Headers, HttpPart, Observation, auth, endpoints::Destination,
+    headers, legacy_sse, method::HttpMethod, requests, responses, sessions, streams,
 };
 use crate::conversation::{
     Moment,
@@ -30,7 +30,7 @@ pub(crate) struct Exchange {
     pub(crate) seen: bool,
     pub(crate) method: HttpMethod,
     pub(crate) url: Box<str>,
-    pub(crate) aim: Aim,
+    pub(crate) aim: Destination,
     /// The revision of the request, and whether that is certain.
     pub(crate) revision: Option<Revision>,
     pub(crate) settled: bool,
@@ -69,7 +69,7 @@ pub(crate) fn session_id<'h>(headers: &'h Headers<'_>) -> Option<Cow<'h, str>> {
     })
 }
 
-/// Most have none, and only those that have some are worth decoding.
+/// Strips surrounding blanks, with a fast path for ids that have none.
 fn without_blanks(id: &str) -> &str {
     let is_blank = |byte: Option<&u8>| matches!(byte, Some(b' ' | b'\t'));
     if is_blank(id.as_bytes().first()) || is_blank(id.as_bytes().last()) {
@@ -137,17 +137,17 @@ impl Exchange {
 
     /// Whether it does not go to the MCP server.
     pub(crate) fn is_elsewhere(&self) -> bool {
-        self.aim == Aim::Elsewhere
+        self.aim == Destination::Elsewhere
     }
 
     /// Whether it goes to a URL that messages are not posted to.
     pub(crate) fn is_beside_endpoint(&self) -> bool {
-        self.is_elsewhere() || self.seen && self.request.place == requests::Place::Elsewhere
+        self.is_elsewhere() || self.seen && self.request.place == requests::EndpointKind::Elsewhere
     }
 
     /// Whether it belongs to the HTTP+SSE transport of 2024-11-05.
     pub(crate) fn is_http_sse(&self) -> bool {
-        self.request.place == requests::Place::LegacySse || self.response.is_http_sse()
+        self.request.place == requests::EndpointKind::LegacySse || self.response.is_http_sse()
     }
 
     /// Whether its response was seen to the end.
@@ -165,8 +165,8 @@ impl Exchange {
         self.requests().find(|posted| posted.id.as_ref() == Some(id))
     }
 
-    /// Takes in which of its requests a message answers. Every id that is answered, here or
-    /// elsewhere, is given to `answered`.
+    /// Records which of its requests a message answers. Passes every answered id, of this exchange or
+    /// another, to `answered`.
     pub(super) fn note_answers(
         &mut self,
         event: &Observation<'_>,

@@ -26,14 +26,14 @@ pub struct Headers<'a> {
     /// All headers, or only those that rules use if there is a recording to read the others from.
     list: Vec<(Cow<'a, str>, Cow<'a, str>)>,
     /// Positions of the headers that rules use, by `HeaderName as usize`.
-    known: [Place; HeaderName::COUNT],
+    known: [Occurrence; HeaderName::COUNT],
     recorded: Option<Node<'a>>,
     unrecorded: bool,
 }
 
 /// The position of a header in the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Place {
+enum Occurrence {
     #[default]
     Nowhere,
     /// At this index, and nowhere else.
@@ -112,8 +112,8 @@ impl<'a> Headers<'a> {
             let index = u32::try_from(self.list.len()).unwrap_or(u32::MAX);
             let place = &mut self.known[known as usize];
             *place = match *place {
-                Place::Nowhere => Place::Once(index),
-                Place::Once(first) | Place::Several(first) => Place::Several(first),
+                Occurrence::Nowhere => Occurrence::Once(index),
+                Occurrence::Once(first) | Occurrence::Several(first) => Occurrence::Several(first),
             };
         }
         self.list.push((name, value));
@@ -151,26 +151,26 @@ impl<'a> Headers<'a> {
     /// Like [`Headers::get`], for a known name, without searching.
     pub(crate) fn value(&self, name: HeaderName) -> Option<Cow<'_, str>> {
         match self.known[name as usize] {
-            Place::Nowhere => None,
-            Place::Once(index) => {
+            Occurrence::Nowhere => None,
+            Occurrence::Once(index) => {
                 let (_, value) = self.list.get(index as usize)?;
                 Some(Cow::Borrowed(value))
             }
-            Place::Several(_) => joined(self.values(name).map(Cow::Borrowed)),
+            Occurrence::Several(_) => joined(self.values(name).map(Cow::Borrowed)),
         }
     }
 
     /// Whether a header of this name was sent.
     pub(crate) fn has(&self, name: HeaderName) -> bool {
-        self.known[name as usize] != Place::Nowhere
+        self.known[name as usize] != Occurrence::Nowhere
     }
 
     /// The values of `name`, one by one.
     pub(crate) fn values(&self, name: HeaderName) -> impl Iterator<Item = &str> {
         let range = match self.known[name as usize] {
-            Place::Nowhere => 0..0,
-            Place::Once(index) => index as usize..index as usize + 1,
-            Place::Several(index) => index as usize..self.list.len(),
+            Occurrence::Nowhere => 0..0,
+            Occurrence::Once(index) => index as usize..index as usize + 1,
+            Occurrence::Several(index) => index as usize..self.list.len(),
         };
         let list = self.list.get(range).unwrap_or_default();
         list.iter()

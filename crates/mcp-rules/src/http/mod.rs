@@ -31,7 +31,7 @@ use crate::{
     conversation::{Bounded, Known, Notes, Request},
 };
 
-/// Answers that may be under way to their exchange. One that never gets there is forgotten.
+/// Maximum number of answers that are not yet placed on an exchange. The oldest are forgotten.
 const MAX_UNPLACED: usize = 256;
 
 /// The rules about HTTP.
@@ -74,10 +74,10 @@ pub(crate) struct Http {
     exchanges: Bounded<u64, Box<Exchange>>,
     endpoints: Endpoints,
     posts: u64,
-    /// Whether the order of POSTs says nothing: live they arrive on connections that nothing
-    /// orders, and one may have overtaken another.
+    /// Whether the order of POSTs means nothing: live they arrive on unordered connections, so one
+    /// may have overtaken another.
     is_unordered: bool,
-    /// Requests whose answers are sent, but are not on an exchange yet.
+    /// Requests whose answers were judged, but not yet placed on an exchange.
     unplaced: Bounded<RequestId, Request>,
     requests: requests::Requests,
     sessions: sessions::Sessions,
@@ -122,22 +122,22 @@ impl Http {
         self.endpoints.are_elsewhere(url)
     }
 
-    /// Says that the order of POSTs means nothing.
+    /// Declares that the order of POSTs means nothing.
     pub(crate) fn overlook_order(&mut self) {
         self.is_unordered = true;
     }
 
-    /// How many POSTs of the client were seen, if their order means something.
+    /// How many POSTs of the client were observed; 0 if their order means nothing.
     pub(crate) fn posts(&self) -> u64 {
         if self.is_unordered { 0 } else { self.posts }
     }
 
-    /// The answer to a request of the client is sent; which exchange carries it is decided later.
+    /// Records a request of the client whose answer was judged but not yet placed on an exchange.
     pub(crate) fn answer_unplaced(&mut self, id: RequestId, request: Request) {
         self.unplaced.insert(id, request, MAX_UNPLACED);
     }
 
-    /// Nothing more comes on this exchange, and nobody refers to it.
+    /// Forgets an exchange that is complete and not referred to any more.
     pub(crate) fn forget(&mut self, number: u64) {
         self.current = self.current.take().filter(|(current, _)| *current != number);
         self.exchanges.remove(&number);

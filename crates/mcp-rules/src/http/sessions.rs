@@ -42,7 +42,7 @@ pub(crate) struct Sessions {
 struct IdHistory {
     assigned: Option<Moment>,
     ended: Option<Ended>,
-    /// Whether a GET that may have been on its way when the session ended has come since.
+    /// Whether a GET that may have been in flight when the session ended was already excused.
     crossed: bool,
 }
 
@@ -148,7 +148,10 @@ impl Sessions {
                 notes.always(
                     Fault::new(
                         &ID_MISSING,
-                        format!("{} names no session; `{current}` was assigned", exchange.method),
+                        format!(
+                            "the {} request names no session, although `{current}` was assigned",
+                            exchange.method
+                        ),
                     )
                     .related(self.assigned(current), "the session was assigned here")
                     .help("send `Mcp-Session-Id` with every request after `initialize`"),
@@ -158,7 +161,7 @@ impl Sessions {
         };
         self.has_older |= self.current.is_none();
         let ended = self.ended(id);
-        // To end what has ended does no harm.
+        // Ending a session twice does no harm.
         if let Some(Ended { at, by: End::NotFound }) = ended
             && !exchange.is_delete()
             && !self.crosses(id, exchange)
@@ -166,7 +169,7 @@ impl Sessions {
             notes.always(
                 Fault::new(
                     &REUSED_AFTER_404,
-                    format!("the request names the session `{id}`, which is gone"),
+                    format!("the request names the session `{id}`, which no longer exists"),
                 )
                 .related(at.line(), "the server answered 404 here")
                 .help("start a new session: `initialize` without a session id"),
@@ -176,8 +179,8 @@ impl Sessions {
         exchange.session.after = ended;
     }
 
-    /// Whether a request for a session that has ended may have been on its way when the server said
-    /// so: clients open the server's stream beside their first requests.
+    /// Whether a request for a session that has ended may have been in flight when it ended: clients
+    /// open the server's stream in parallel with their first requests.
     fn crosses(&mut self, id: &str, exchange: &Exchange) -> bool {
         let may_cross = exchange.is_get() && self.current.as_deref() == Some(id);
         let history = self.ids.get_mut(id).filter(|_| may_cross);
@@ -203,7 +206,7 @@ impl Sessions {
                 || current.is_some_and(|current| current.eq_ignore_ascii_case(id)))
         {
             notes.always(
-                Fault::new(&ID_MISMATCH, format!("the server has not assigned the session `{id}`"))
+                Fault::new(&ID_MISMATCH, format!("the server never assigned the session `{id}`"))
                     .earlier(exchange.at.line(), Side::Client)
                     .related(
                         current.and_then(|id| self.assigned(id)),
@@ -217,7 +220,7 @@ impl Sessions {
     fn on_initialize(&self, id: &str) -> Fault {
         let gone = self.ended(id).filter(|ended| ended.by == End::NotFound);
         let fault = Fault::new(&ID_ON_INITIALIZE, format!("`initialize` names the session `{id}`"))
-            .help("a new session has no id yet: leave the header out");
+            .help("a new session has no id yet: omit the header");
         match gone {
             Some(ended) => fault.related(ended.at.line(), "the server answered 404 here"),
             None => fault.severity(Severity::Warning),
@@ -243,7 +246,7 @@ impl Sessions {
         if let Some(ended) = exchange.session.after.take()
             && status != 404
             && !is_other_refusal(status)
-            // To end what has ended does no harm.
+            // Ending a session twice does no harm.
             && !(exchange.is_delete() && (200..300).contains(&status))
         {
             let reason = match ended.by {
@@ -272,7 +275,7 @@ impl Sessions {
                     format!("the response names the session `{id}`, but `{expected}` was assigned"),
                 )
                 .related(self.assigned(expected), "the session was assigned here")
-                .help("assign ids in the response to `initialize` only"),
+                .help("assign session ids only in the response to `initialize`"),
             );
         }
     }
@@ -293,7 +296,7 @@ impl Sessions {
                 self.revive(id);
                 return;
             }
-            // Routers use it for methods that they do not know, and some servers for "no such method".
+            // Routers answer 404 to unknown HTTP methods, and some servers to unknown RPC methods.
             404 if is_known && event.error_code() != Some(-32601) => End::NotFound,
             _ => return,
         };
@@ -374,6 +377,6 @@ fn judge_minted(exchange: &mut Exchange, notes: &mut Notes) {
     let Some((id, at)) = exchange.session.minted.take() else { return };
     let fault = Fault::new(&ID_MINTED, format!("the response names the session `{id}`"))
         .earlier(at.line(), Side::Server)
-        .help("2026-07-28 has no sessions: leave `Mcp-Session-Id` out");
+        .help("2026-07-28 has no sessions: omit `Mcp-Session-Id`");
     notes.always(fault);
 }

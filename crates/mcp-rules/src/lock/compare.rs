@@ -1,4 +1,4 @@
-//! What differs between a lock and what is offered now.
+//! Compares a lock with what a server offers now.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{Change, Drift, LockedOffer, Part};
 
 impl LockedOffer {
-    /// What differs at one revision.
+    /// The differences at one revision.
     pub fn compare(&self, revision: Revision, now: &LockedOffer) -> Vec<Drift> {
         let mut drifts = Vec::new();
         for part in Part::ALL {
@@ -23,7 +23,7 @@ impl LockedOffer {
         drifts
     }
 
-    /// What differs in a part that is no list.
+    /// The differences in a part that is not a list.
     pub fn compare_part(&self, revision: Revision, part: Part, now: &Value) -> Vec<Drift> {
         let mut changes = Vec::new();
         differences(self.part(part), now, String::new(), &mut changes);
@@ -31,7 +31,7 @@ impl LockedOffer {
         changes.into_iter().map(drift).collect()
     }
 
-    /// What differs in a list, or in a page of it: then nothing can be known to be gone.
+    /// The differences in a list, or in one page of it, which cannot show that entries are gone.
     pub fn compare_list(
         &self,
         revision: Revision,
@@ -71,8 +71,7 @@ impl LockedOffer {
     }
 }
 
-/// Entries of one name, without those that are on both sides. The others are compared in the order
-/// of their texts.
+/// Removes the entries that are equal on both sides. What remains of `before` is sorted by its text.
 fn without_equals<'v>(
     before: Vec<&'v Value>,
     now: Vec<&'v Value>,
@@ -89,7 +88,7 @@ fn without_equals<'v>(
     (known.into_values().flatten().collect(), now)
 }
 
-/// The smallest places at which two values differ. Values come from texts of limited depth.
+/// The innermost places at which two values differ. Recursive: the depth of values is limited.
 fn differences(before: &Value, now: &Value, pointer: String, changes: &mut Vec<Change>) {
     match (before, now) {
         _ if before == now => {}

@@ -1,4 +1,4 @@
-//! What a difference is, and how it reads.
+//! Differences from a lock, and their messages.
 
 use std::fmt;
 
@@ -8,26 +8,26 @@ use serde_json::{Value, json};
 use super::Part;
 use crate::{RuleMeta, behaviour};
 
-/// Characters of what both texts have in common, left of and right of where they differ.
+/// How many common characters to show before and after the place where two texts differ.
 const AROUND: usize = 24;
-/// Characters of a text that are shown.
+/// Maximum number of characters shown of a text.
 const SHOWN: usize = 320;
 
-/// Something that is not as it was locked.
+/// A difference between a lock and what is offered now.
 #[derive(Debug, Clone, PartialEq)]
-#[expect(clippy::exhaustive_structs, reason = "whoever reports it needs everything")]
+#[expect(clippy::exhaustive_structs, reason = "reports need every field")]
 pub struct Drift {
-    /// The revision at which it is offered.
+    /// The revision at which they differ.
     pub revision: Revision,
-    /// Which part; `None` if it is about the revision as a whole.
+    /// The part that differs; `None` if it is the revision as a whole.
     pub part: Option<Part>,
-    /// The entry of a list, by its name or URI.
+    /// The name or URI of the list entry that differs.
     pub name: Option<String>,
-    /// What has happened to it.
+    /// How it differs.
     pub change: Change,
 }
 
-/// What has happened to something.
+/// How something differs from a lock.
 #[derive(Debug, Clone, PartialEq)]
 #[expect(clippy::exhaustive_enums, reason = "there are no other ways to differ")]
 pub enum Change {
@@ -37,7 +37,7 @@ pub enum Change {
     Removed,
     /// It is different.
     Changed {
-        /// Where in it, as a JSON pointer; empty for all of it.
+        /// The place in it, as a JSON pointer; empty if all of it differs.
         pointer: String,
         /// What was there.
         before: Option<Value>,
@@ -48,9 +48,9 @@ pub enum Change {
 
 impl Drift {
     /// What to do about it.
-    pub const HELP: &str = "if this is wanted, write the lock again with `plumb lock`";
+    pub const HELP: &str = "if the change is intended, write the lock again with `plumb lock`";
 
-    /// The rule that it breaks.
+    /// The rule that it violates.
     pub fn rule(&self) -> &'static RuleMeta {
         match self.part {
             Some(Part::Resources) => &behaviour::LOCK_RESOURCE_DRIFT,
@@ -58,8 +58,8 @@ impl Drift {
         }
     }
 
-    /// Where it shows in the part or the entry that it is about, as a JSON pointer: what is gone is
-    /// missing from what is around it.
+    /// The place to show in the part or entry, as a JSON pointer; for a missing member, the object
+    /// that lacks it.
     pub fn shows_at(&self) -> &str {
         match &self.change {
             Change::Changed { pointer, now: Some(_), .. } => pointer,
@@ -70,7 +70,7 @@ impl Drift {
         }
     }
 
-    /// What it is about: ``the tool `echo` ``.
+    /// The subject of its message: ``the tool `echo` ``.
     pub fn subject(&self) -> String {
         match (self.part, &self.name) {
             (None, _) => format!("revision {}", self.revision),
@@ -85,10 +85,10 @@ impl fmt::Display for Drift {
         let subject = self.subject();
         match &self.change {
             Change::Added if self.part.is_none() => {
-                write!(f, "{subject} is spoken, but the lock does not have it")
+                write!(f, "{subject} is supported, but it is not in the lock")
             }
-            Change::Removed if self.part.is_none() => write!(f, "{subject} is no longer spoken"),
-            Change::Added => write!(f, "{subject} is offered, but the lock does not have it"),
+            Change::Removed if self.part.is_none() => write!(f, "{subject} is no longer supported"),
+            Change::Added => write!(f, "{subject} is offered, but it is not in the lock"),
             Change::Removed => write!(f, "{subject} is no longer offered"),
             Change::Changed { pointer, before, now } => {
                 let place =
@@ -101,7 +101,7 @@ impl fmt::Display for Drift {
     }
 }
 
-/// Two values as text. Long strings are cut down to where they differ.
+/// Two values as text. Long strings are shortened to the place where they differ.
 fn shown_pair(before: Option<&Value>, now: Option<&Value>) -> (String, String) {
     if let (Some(Value::String(before)), Some(Value::String(now))) = (before, now)
         && before.chars().count().max(now.chars().count()) > 2 * AROUND

@@ -1,8 +1,8 @@
-//! What a server offers, pinned: a lock is written once, reviewed, and compared ever after.
+//! Locks, which pin what a server offers: written once, reviewed, and compared from then on.
 //!
-//! Descriptions reach models, so a description that changes after a user has agreed to it is a way
-//! to attack. A lock has everything that is offered, by revision. How it is written to a file is up
-//! to whoever keeps it; here it is compared, with a whole offer or with what passes by.
+//! Descriptions reach models, so changing a description after a user has approved it is an attack
+//! vector. A lock contains everything a server offers, by revision. This module compares it with a
+//! whole offer or with live traffic; files are left to its users.
 
 mod compare;
 mod drift;
@@ -24,7 +24,7 @@ pub struct Lock {
     offers: BTreeMap<Revision, LockedOffer>,
 }
 
-/// What it offered at one revision. Entries of lists are sorted: their order is no promise.
+/// What a server offered at one revision. Entries of lists are sorted, as their order may change.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LockedOffer {
     server: Value,
@@ -32,17 +32,17 @@ pub struct LockedOffer {
 }
 
 impl Lock {
-    /// What was offered at a revision.
+    /// The offer at a revision.
     pub fn at(&self, revision: Revision) -> Option<&LockedOffer> {
         self.offers.get(&revision)
     }
 
-    /// The revisions that the server spoke.
+    /// The revisions that the server supported.
     pub fn revisions(&self) -> impl Iterator<Item = Revision> {
         self.offers.keys().copied()
     }
 
-    /// Everything, by revision.
+    /// The offers, by revision.
     pub fn iter(&self) -> impl Iterator<Item = (Revision, &LockedOffer)> {
         self.offers.iter().map(|(revision, offer)| (*revision, offer))
     }
@@ -55,12 +55,12 @@ impl FromIterator<(Revision, LockedOffer)> for Lock {
 }
 
 impl LockedOffer {
-    /// An offer of a server, with nothing in it yet. The server is there for information.
+    /// An empty offer. `server` is for information only and is not compared.
     pub fn of(server: Value) -> LockedOffer {
         LockedOffer { server, ..LockedOffer::default() }
     }
 
-    /// The same with a part of it.
+    /// Sets a part.
     #[must_use]
     pub fn with(mut self, part: Part, value: Value) -> LockedOffer {
         let value = match value {
@@ -76,7 +76,7 @@ impl LockedOffer {
         &self.server
     }
 
-    /// A part of it; null if there was none.
+    /// A part; null if it was not offered.
     pub fn part(&self, part: Part) -> &Value {
         self.parts.get(&part).unwrap_or(&Value::Null)
     }

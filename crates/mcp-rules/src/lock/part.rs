@@ -16,7 +16,7 @@ pub enum Part {
 }
 
 impl Part {
-    /// All, in the order of the lock.
+    /// Every part, in the order of the lock.
     pub const ALL: [Part; 6] = [
         Part::Capabilities,
         Part::Instructions,
@@ -26,7 +26,7 @@ impl Part {
         Part::Templates,
     ];
 
-    /// Its name in a lock, and the member of a result that has it.
+    /// Its name in a lock, and the name of the result member that contains it.
     pub const fn as_str(self) -> &'static str {
         match self {
             Part::Capabilities => "capabilities",
@@ -54,7 +54,7 @@ impl Part {
         Part::ALL.into_iter().find(|part| part.method() == Some(method))
     }
 
-    /// The notification that says that the list has changed.
+    /// The notification that the list has changed.
     pub(crate) const fn changed_by(self) -> Option<&'static str> {
         match self {
             Part::Capabilities | Part::Instructions => None,
@@ -64,7 +64,7 @@ impl Part {
         }
     }
 
-    /// The member by which an entry of a list is known.
+    /// The member that identifies an entry of a list.
     const fn key(self) -> &'static str {
         match self {
             Part::Resources => "uri",
@@ -73,7 +73,8 @@ impl Part {
         }
     }
 
-    /// Entries as a lock has them: sorted, and without what follows the data behind a resource.
+    /// Entries in the form of a lock: sorted, and without members that change with the data of a
+    /// resource.
     pub fn list(self, mut entries: Vec<Value>) -> Value {
         if self == Part::Resources {
             entries.iter_mut().for_each(forget_data);
@@ -82,7 +83,7 @@ impl Part {
         Value::Array(entries)
     }
 
-    /// What an entry of a list is known by.
+    /// The name or URI that identifies an entry of a list.
     pub fn name_of(self, entry: &Value) -> String {
         match &entry[self.key()] {
             Value::String(name) => name.clone(),
@@ -90,7 +91,7 @@ impl Part {
         }
     }
 
-    /// The same for an entry that has just passed.
+    /// Like [`Part::name_of`], for an entry in a message.
     pub(crate) fn name_of_node(self, entry: Node<'_>) -> String {
         match entry.get(self.key()) {
             Some(name) => name
@@ -112,7 +113,7 @@ impl Part {
     }
 }
 
-/// How much there is behind a resource, and since when, is no promise.
+/// Removes the size and modification time of a resource, which may change.
 fn forget_data(resource: &mut Value) {
     let Some(members) = resource.as_object_mut() else { return };
     members.remove("size");

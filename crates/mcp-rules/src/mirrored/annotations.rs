@@ -45,7 +45,7 @@ pub(crate) fn annotations(schema: Node<'_>) -> Vec<Annotation<'_>> {
     if !contains(KEYWORD) && !contains(b"\\u") {
         return found;
     }
-    // The path of a property is the chain of its steps, each of which refers to the one before.
+    // A property's path is a chain of steps, each of which refers to the previous one.
     let mut steps: Vec<Step<'_>> = Vec::new();
     let mut open = vec![(schema, Reach::Root)];
     while let Some((schema, reach)) = open.pop() {

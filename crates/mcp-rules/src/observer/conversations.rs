@@ -9,11 +9,11 @@ use foldhash::fast::RandomState;
 
 use super::footprint::footprint;
 use crate::{
-    Engine, Framer, Limits, Origin, Session,
+    Engine, Framer, Limits, RecordingInfo, Session,
     conversation::{Bounded, digest::digest},
 };
 
-/// What a line leaves in memory at most, besides its text.
+/// The maximum memory that following a line adds, besides its text, in bytes.
 const FOR_A_LINE: usize = 1024;
 
 /// A session and the unfinished lines of its two streams.
@@ -23,7 +23,7 @@ pub(crate) struct Conversation {
     pub(crate) session: Session,
     /// By `Side as usize`.
     pub(crate) framers: [Framer; 2],
-    /// How much memory it takes, in bytes. Too high rather than too low, until it is measured.
+    /// Upper estimate of its memory in bytes, exact after it was measured.
     size: usize,
     is_measured: bool,
     /// The number of lines that had been read at its last one.
@@ -45,8 +45,8 @@ impl Conversation {
     }
 }
 
-/// The conversations of a file by name. If they take too much memory, those that are over are
-/// forgotten, then those that were silent for longest; if there are too many, the oldest.
+/// The conversations of a file by name. If they take too much memory, ended ones are forgotten first,
+/// then those idle for longest; if there are too many, the oldest.
 #[derive(Debug)]
 pub(crate) struct Conversations {
     /// The index of each conversation in the list.
@@ -62,12 +62,12 @@ pub(crate) struct Conversations {
     /// Digests of the names of conversations that were forgotten.
     forgotten: Bounded<u64, ()>,
     lines: u64,
-    /// How much memory all take together.
+    /// The estimated memory of all together, in bytes.
     size: usize,
-    /// From which size on they are measured and some released.
+    /// The estimated size beyond which they are measured, and some released.
     too_large: usize,
     limits: Limits,
-    /// The unfinished lines of all in the list.
+    /// The memory of the unfinished lines of all in the list, in bytes.
     waiting_bytes: usize,
 }
 
@@ -92,9 +92,9 @@ impl Conversations {
         &mut self,
         name: &[u8],
         engine: &Engine,
-        origin: Origin,
+        info: RecordingInfo,
     ) -> &mut Conversation {
-        let place = self.place(name, engine, origin);
+        let place = self.place(name, engine, info);
         self.list[place].as_mut().expect("nobody has taken it out")
     }
 
@@ -103,9 +103,9 @@ impl Conversations {
         &mut self,
         name: &[u8],
         engine: &Engine,
-        origin: Origin,
+        info: RecordingInfo,
     ) -> (usize, Box<Conversation>) {
-        let place = self.place(name, engine, origin);
+        let place = self.place(name, engine, info);
         let conversation = self.list[place].take().expect("nobody else has taken it out");
         self.waiting_bytes -= conversation.waiting_bytes();
         (place, conversation)
@@ -123,7 +123,7 @@ impl Conversations {
         }
     }
 
-    /// How much memory unfinished lines take, except those of a conversation that was taken out.
+    /// The memory of unfinished lines in bytes, except those of a conversation that was taken out.
     pub(crate) fn waiting_bytes(&self) -> usize {
         self.waiting_bytes
     }
@@ -155,8 +155,8 @@ impl Conversations {
     pub(crate) fn release(&mut self) -> Vec<Conversation> {
         self.list.iter_mut().flatten().for_each(|conversation| conversation.measure());
         self.size = self.list.iter().flatten().map(|conversation| conversation.size).sum();
-        // Half of the room is made free, and one that is too large by itself may double first: so
-        // the work follows what is read.
+        // Frees half of the memory, and lets a single large conversation double first, so that the
+        // total work stays proportional to what is read.
         let released = if self.size > self.limits.session_bytes / 2 {
             self.release_half()
         } else {
@@ -200,8 +200,8 @@ impl Conversations {
         arrival.into_iter().filter_map(|place| list[place].take().map(|found| *found)).collect()
     }
 
-    /// The index of the conversation with this name, which is begun if there is none.
-    fn place(&mut self, name: &[u8], engine: &Engine, origin: Origin) -> usize {
+    /// The index of the conversation with this name, created if there is none.
+    fn place(&mut self, name: &[u8], engine: &Engine, info: RecordingInfo) -> usize {
         let name = &*kept(name);
         if let Some(Some(last)) = self.list.get(self.last)
             && *last.name == *name
@@ -210,14 +210,14 @@ impl Conversations {
         }
         self.last = match self.by_name.get(name) {
             Some(place) => *place,
-            None => self.begin(name, engine, origin),
+            None => self.begin(name, engine, info),
         };
         self.last
     }
 
-    fn begin(&mut self, name: &[u8], engine: &Engine, origin: Origin) -> usize {
-        let mut session = engine.session(origin.revision);
-        if origin.from_start && !self.may_be_forgotten(name) {
+    fn begin(&mut self, name: &[u8], engine: &Engine, info: RecordingInfo) -> usize {
+        let mut session = engine.session(info.revision);
+        if info.from_start && !self.may_be_forgotten(name) {
             session.begin();
         }
         let size = size_of::<Conversation>() + 2 * name.len();
@@ -267,7 +267,7 @@ impl Conversations {
     }
 }
 
-/// A name as it is remembered: whoever names thousands of conversations may choose long names.
+/// The form in which a name is remembered, as there may be thousands of long names.
 fn kept(name: &[u8]) -> Cow<'_, [u8]> {
     const LONGEST: usize = 1024;
     if name.len() <= LONGEST {

@@ -1,22 +1,22 @@
-//! Estimates how much memory a value takes, by what would be saved of it.
+//! Estimates how much memory a value takes from its serialized form.
 //!
-//! Everything that is remembered can be saved, so nothing that is added later can be overlooked.
+//! All state of a session is serializable, so state added later is counted automatically.
 
 use std::fmt;
 
 use serde::{Serialize, Serializer, ser};
 
-/// What a value takes that is no text, whatever its type.
+/// The size of a value that is not text, whatever its type.
 const SCALAR: usize = 8;
 
-/// What an allocation, or a place in a list, takes besides its content.
+/// The overhead of an allocation or a list element.
 const PLACE: usize = 24;
 
-/// Roughly how many bytes of memory `value` takes. Touches all of it, but copies only what its
-/// saved form copies.
+/// The approximate memory of `value` in bytes. Visits all of it, but copies only what its `Serialize`
+/// copies.
 pub(crate) fn footprint(value: &impl Serialize) -> usize {
     let mut counter = Counter(0);
-    // Counting cannot fail; a value that refuses to be saved counts as far as it got.
+    // Counting cannot fail; a value whose `Serialize` fails is counted up to there.
     let _ = value.serialize(&mut counter);
     counter.0
 }
@@ -34,7 +34,7 @@ impl Counter {
     }
 }
 
-/// A value that refused to be saved.
+/// The `Serialize` of a value has failed.
 #[derive(Debug)]
 struct Uncounted;
 
@@ -181,7 +181,7 @@ impl Serializer for &mut Counter {
     }
 }
 
-/// Lists, whose elements have a place each.
+/// Lists, with an overhead for each element.
 macro_rules! lists {
     ($($trait:ident::$method:ident),*) => {
         $(impl ser::$trait for &mut Counter {
@@ -199,7 +199,7 @@ macro_rules! lists {
     };
 }
 
-/// Values whose parts are next to each other.
+/// Tuples, whose parts are stored inline.
 macro_rules! tuples {
     ($($trait:ident::$method:ident),*) => {
         $(impl ser::$trait for &mut Counter {
@@ -217,7 +217,7 @@ macro_rules! tuples {
     };
 }
 
-/// Values whose parts have names, which take nothing.
+/// Structs, whose field names take no memory.
 macro_rules! structs {
     ($($trait:ident),*) => {
         $(impl ser::$trait for &mut Counter {

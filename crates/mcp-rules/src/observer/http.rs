@@ -80,7 +80,7 @@ impl Observer<'_> {
             return Routed::Done;
         }
         let session =
-            &self.kept.conversations.named(&record.session, self.engine, self.kept.origin).session;
+            &self.kept.conversations.named(&record.session, self.engine, self.kept.info).session;
         if is_receipt(&line.event, session) && !claims_json_rpc(message) {
             let event = line.event.with_body(message.raw());
             self.follow_event(line, &event, Meant::Either, text, judged);
@@ -104,8 +104,7 @@ impl Observer<'_> {
         judged: &mut Vec<Judged>,
     ) -> Option<Followed> {
         let name = &line.record.session;
-        let session =
-            &mut self.kept.conversations.named(name, self.engine, self.kept.origin).session;
+        let session = &mut self.kept.conversations.named(name, self.engine, self.kept.info).session;
         let mut followed = if line.has_part {
             self.engine.follow_http_event(session, event, meant)
         } else {
@@ -134,7 +133,7 @@ impl Observer<'_> {
     ) -> Routed {
         let (number, record) = (line.number(), line.record);
         let session =
-            &self.kept.conversations.named(&record.session, self.engine, self.kept.origin).session;
+            &self.kept.conversations.named(&record.session, self.engine, self.kept.info).session;
         let meant = line.meant(session);
         let mut event = line.event.with_body(text);
         if meant == Meant::Other || text.is_empty() && record.carrier == Carrier::SseEvent {

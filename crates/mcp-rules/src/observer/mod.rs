@@ -13,8 +13,8 @@ use mcp_json::{Node, SyntaxError, SyntaxErrorKind};
 
 use self::{conversations::Conversation, http::HttpLine};
 pub use self::{
-    ruling::{Ground, Ruling},
-    suspended::Suspended,
+    ruling::{BlockReason, Ruling},
+    suspended::SuspendedObserver,
 };
 use crate::{
     Carrier, Content, Engine, Finding, Findings, Followed, Line, ReadLine, Record, RecordFault,
@@ -25,10 +25,10 @@ use crate::{
     wire::framing,
 };
 
-/// What is known about the file as a whole before it is read.
+/// What is known about a recording before it is read.
 #[derive(Debug, Clone, Copy, Default)]
 #[non_exhaustive]
-pub struct Origin {
+pub struct RecordingInfo {
     /// The revision to judge by, whatever the peers say.
     pub revision: Option<Revision>,
     /// Who wrote the lines of a plain NDJSON file. If given, the file is treated as what that side
@@ -64,17 +64,17 @@ pub struct Judged {
 pub struct Observer<'e> {
     engine: &'e Engine,
     /// What it knows between two lines.
-    kept: Suspended,
-    /// How many more errors, and warnings, are kept of the line at hand.
+    kept: SuspendedObserver,
+    /// How many more errors and warnings may be kept for the current line.
     room: [usize; 2],
-    /// What of the line at hand must not pass a gate although no finding says so.
+    /// Messages on the current line that must not pass a gate although no finding was reported.
     unjudged: Vec<Unjudged>,
 }
 
 impl<'e> Observer<'e> {
     /// Creates an observer for the start of a file.
-    pub fn new(engine: &'e Engine, origin: Origin) -> Observer<'e> {
-        Suspended::new(&engine.settings().limits, origin).resume(engine)
+    pub fn new(engine: &'e Engine, info: RecordingInfo) -> Observer<'e> {
+        SuspendedObserver::new(&engine.settings().limits, info).resume(engine)
     }
 
     /// The sessions of the file, to inspect, save or replace by saved ones.
@@ -82,10 +82,10 @@ impl<'e> Observer<'e> {
         self.kept.conversations.iter_mut()
     }
 
-    /// Goes on with a saved session as the conversation of this name.
+    /// Continues the conversation of this name from a saved session.
     pub fn restore(&mut self, name: &[u8], session: Session) {
         self.kept.is_trace = true;
-        self.kept.conversations.named(name, self.engine, self.kept.origin).session = session;
+        self.kept.conversations.named(name, self.engine, self.kept.info).session = session;
     }
 
     /// The number of messages so far.
@@ -120,8 +120,8 @@ impl<'e> Observer<'e> {
         routed
     }
 
-    /// Drops what was found about line `number` itself: nobody is to blame for what someone else has
-    /// sent in their place.
+    /// Drops the findings about line `number` itself: a peer is not to blame for what someone else
+    /// sent in its place.
     fn absolve(&mut self, number: u64, first: usize, judged: &mut Vec<Judged>) {
         self.unjudged.clear();
         for text in judged.iter_mut().skip(first) {
@@ -130,8 +130,8 @@ impl<'e> Observer<'e> {
         judged.retain(|text| !text.findings.is_empty());
     }
 
-    /// Forgets conversations that take too much memory. What only their end shows is known of those
-    /// that are over.
+    /// Forgets conversations that take too much memory. For those that have ended, findings that
+    /// depend on the end are reported.
     fn release(&mut self, judged: &mut Vec<Judged>) {
         for mut conversation in self.kept.conversations.release() {
             if conversation.session.is_over() {
@@ -167,12 +167,12 @@ impl<'e> Observer<'e> {
                     return Routed::Done;
                 }
                 if record.process.is_some() {
-                    // What a process does besides speaking is no part of the conversation.
+                    // Standard error and the exit of a process are not part of the conversation.
                     self.kept.is_trace = true;
                     return Routed::Done;
                 }
                 if record.replaces.is_some() {
-                    // The line that it replaces was followed.
+                    // The replaced line was followed instead.
                     self.kept.is_trace = true;
                     return Routed::Done;
                 }
@@ -192,7 +192,7 @@ impl<'e> Observer<'e> {
             Err(Unread::Record(fault)) => {
                 if !self.kept.habits.contains(fault) {
                     let message = fault.to_string();
-                    // A recorder that writes one such line writes them all like that.
+                    // Reported once, as a recorder that writes one such line writes all of them so.
                     if matches!(fault, RecordFault::ExchangeInvalid | RecordFault::HeadersInvalid) {
                         self.kept.habits.push(fault.clone());
                     }
@@ -214,7 +214,8 @@ impl<'e> Observer<'e> {
         self.kept.conversations.clear();
     }
 
-    /// Reports a text that was too long to be recorded. Neither it nor what carried it is followed.
+    /// Reports a text that was too long to be recorded. Neither the text nor the HTTP around it is
+    /// followed.
     fn follow_skipped(
         &mut self,
         number: u64,
@@ -224,24 +225,25 @@ impl<'e> Observer<'e> {
     ) {
         self.kept.is_trace = true;
         let conversation =
-            self.kept.conversations.named(&record.session, self.engine, self.kept.origin);
+            self.kept.conversations.named(&record.session, self.engine, self.kept.info);
         conversation.session.note_unreadable(Some(record.from));
         let limit = self.engine.settings().limits.message_bytes;
         let fault = framing::too_long(usize::try_from(length).ok(), limit);
         self.report_from(number, Some(record.from), b"", fault, judged);
     }
 
-    /// Reports a byte order mark before the first line. In a trace it is the recorder's business.
+    /// Reports a byte order mark before the first line, except in a trace, where the recorder wrote
+    /// it.
     pub fn follow_byte_order_mark(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
         if !self.kept.is_trace {
-            self.report_from(number, self.kept.origin.from, text, byte_order_mark(), judged);
+            self.report_from(number, self.kept.info.from, text, byte_order_mark(), judged);
         }
     }
 
     /// Reports a last line without a line break.
     pub fn follow_unterminated(&mut self, number: u64, text: &[u8], judged: &mut Vec<Judged>) {
-        if self.kept.origin.from.is_some() && !self.kept.is_trace {
-            self.report_unterminated(number, self.kept.origin.from, text, judged);
+        if self.kept.info.from.is_some() && !self.kept.is_trace {
+            self.report_unterminated(number, self.kept.info.from, text, judged);
         }
     }
 
@@ -270,11 +272,11 @@ impl<'e> Observer<'e> {
         message: Node<'_>,
         judged: &mut Vec<Judged>,
     ) -> Routed {
-        let from = self.kept.origin.from;
+        let from = self.kept.info.from;
         if self.is_too_long(number, from, message, judged) {
             return Routed::Done;
         }
-        let conversation = self.kept.conversations.named(b"", self.engine, self.kept.origin);
+        let conversation = self.kept.conversations.named(b"", self.engine, self.kept.info);
         if from.is_some() {
             conversation.session.hear_one_side();
         }
@@ -308,9 +310,8 @@ impl<'e> Observer<'e> {
                 Routed::Done
             }
             Content::Message(message) => {
-                let conversation =
-                    self.kept.conversations.named(name, self.engine, self.kept.origin);
-                // What someone else sends is not in the middle of the side's own line.
+                let conversation = self.kept.conversations.named(name, self.engine, self.kept.info);
+                // A line sent by someone else in its place does not interrupt the side's own line.
                 let is_idle = conversation.framers[record.from as usize].is_idle();
                 if !is_idle && !record.is_stand_in {
                     self.follow_raw(number, name, record.from, message.raw(), judged);
@@ -336,7 +337,7 @@ impl<'e> Observer<'e> {
         if text.is_empty() && record.carrier == Carrier::SseEvent {
             return Routed::Done;
         }
-        let conversation = self.kept.conversations.named(name, self.engine, self.kept.origin);
+        let conversation = self.kept.conversations.named(name, self.engine, self.kept.info);
         // On stdio only one whole line is a message, and only if no earlier line is incomplete.
         let is_cut = record.carrier == Carrier::Stdio
             && (memchr::memchr(b'\n', text).is_some()
@@ -352,7 +353,7 @@ impl<'e> Observer<'e> {
             }
             _ => {
                 let (place, mut conversation) =
-                    self.kept.conversations.take(name, self.engine, self.kept.origin);
+                    self.kept.conversations.take(name, self.engine, self.kept.info);
                 let session = &mut conversation.session;
                 self.judge_text(number, record.carrier, session, Some(record.from), text, judged);
                 self.kept.conversations.put_back(place, conversation);
@@ -371,7 +372,7 @@ impl<'e> Observer<'e> {
         self.kept.messages += 1;
         let at = record.moment(number);
         let conversation =
-            self.kept.conversations.named(&record.session, self.engine, self.kept.origin);
+            self.kept.conversations.named(&record.session, self.engine, self.kept.info);
         let session = &mut conversation.session;
         let from = Some(record.from);
         let followed = self.engine.follow_read(session, from, message, line.single, at);
@@ -395,16 +396,16 @@ impl<'e> Observer<'e> {
     ) {
         if self.kept.is_trace {
             if error.kind != SyntaxErrorKind::Empty {
-                let message = format!("the line is no trace record: {error}");
+                let message = format!("the line is not a trace record: {error}");
                 let fault = Fault::new(&framing::TRACE_LINE_INVALID, message);
                 self.report(number, text, fault, judged);
             }
             return;
         }
-        if error.kind == SyntaxErrorKind::Empty && self.kept.origin.from.is_none() {
+        if error.kind == SyntaxErrorKind::Empty && self.kept.info.from.is_none() {
             return;
         }
-        let side = self.kept.origin.from.unwrap_or(Side::Server);
+        let side = self.kept.info.from.unwrap_or(Side::Server);
         self.follow_raw(number, b"", side, text, judged);
     }
 
@@ -494,7 +495,7 @@ impl<'e> Observer<'e> {
         self.keep(text, findings, judged);
     }
 
-    /// Hands on what was found in a text, as far as there is room for it: one line may be the end of
+    /// Appends the findings in a text to `judged`, as far as the limits allow: one line may complete
     /// a million others. Warnings do not crowd out errors.
     fn keep(&mut self, text: &[u8], mut findings: Findings<'_>, judged: &mut Vec<Judged>) {
         self.kept.dropped += findings.take_dropped();
@@ -522,6 +523,6 @@ fn resembles_message(value: Node<'_>) -> bool {
 }
 
 fn byte_order_mark() -> Fault {
-    Fault::new(&framing::BYTE_ORDER_MARK, "a byte order mark stands before the message")
+    Fault::new(&framing::BYTE_ORDER_MARK, "a byte order mark precedes the message")
         .help("write UTF-8 without a byte order mark")
 }

@@ -1,4 +1,4 @@
-//! Following and judging a line in one step, with a decision whether it may pass.
+//! Follows and judges a line in one step, and decides whether it may pass.
 
 use mcp_core::{Refusal, RefusalReason, Side};
 
@@ -9,35 +9,35 @@ use crate::{
     gate::{Kinds, blocks, identities, refuse},
 };
 
-/// Everything there is to say about one line of a recording, for whoever records live traffic and
-/// judges it on the way.
+/// The findings in one line of a recording, and whether it may pass: for proxies, which record and
+/// judge live traffic.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Ruling {
-    /// What was found, by the text that it is about.
+    /// The findings, by the text that they are about.
     pub judged: Vec<Judged>,
     /// The message on the line, or each entry of a batch.
     pub messages: Vec<Identity>,
-    /// Why the line may not pass; empty if it may. Each rejected entry of a batch has its own, and
-    /// first comes that of the line as a whole.
+    /// Why the line may not pass; empty if it may. In a batch, one refusal for each rejected entry,
+    /// preceded by that of the line as a whole if there is one.
     pub refusals: Vec<Refusal>,
-    /// The findings that hold it back.
-    pub holding: Vec<Finding>,
-    /// The entries of a batch that may not pass since they could not be judged; `None` is the line
-    /// as a whole.
+    /// The findings that block it.
+    pub blocking: Vec<Finding>,
+    /// The entries of a batch that may not pass because they could not be judged; `None` stands for
+    /// the line as a whole.
     pub unjudged: Vec<Option<usize>>,
 }
 
-/// A reason why a line may have to be held back.
+/// A possible reason to block a line.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Ground {
-    /// Whether a message that breaks this rule may pass is the question.
+pub struct BlockReason {
+    /// The rule that is violated, or may be.
     pub rule: &'static RuleMeta,
     /// Who sent the line.
     pub from: Side,
-    /// Whether it is unknown what the message is, or whether it breaks the rule: a limit was
-    /// reached, or readers may disagree on which message it is.
+    /// Whether the message could not be judged: a limit was reached, or parsers may read it
+    /// differently.
     pub is_unjudged: bool,
 }
 
@@ -49,14 +49,14 @@ impl Ruling {
 }
 
 impl Observer<'_> {
-    /// Follows and judges line `number`, and decides whether it may pass. What is wrong with it holds
-    /// it back if `holds` says so; if that returns `None`, the rule decides, and what could not be
+    /// Follows and judges line `number`, and decides whether it may pass. `is_blocked` decides for
+    /// each reason; if it returns `None`, the rule's [`Enforcement`] applies, and what could not be
     /// judged may not pass.
-    pub fn rule(
+    pub fn decide(
         &mut self,
         number: u64,
         line: &ReadLine<'_>,
-        holds: impl Fn(Ground) -> Option<bool>,
+        is_blocked: impl Fn(BlockReason) -> Option<bool>,
     ) -> Ruling {
         let mut ruling = Ruling::default();
         let routed = self.follow(number, line, &mut ruling.judged);
@@ -71,7 +71,7 @@ impl Observer<'_> {
         match line.content {
             Ok(Line::Record(record)) => {
                 let kinds = || message.map(Kinds::of).unwrap_or_default();
-                self.refuse(number, record.from, &mut ruling, kinds, holds);
+                self.refuse(number, record.from, &mut ruling, kinds, is_blocked);
                 let is_judged = || ruling.findings().any(|finding| finding.line == Some(number));
                 if ruling.refusals.is_empty() && is_part_of_a_message(line) && !is_judged() {
                     ruling.refusals.push(incomplete("the line is not a whole message"));
@@ -89,33 +89,33 @@ impl Observer<'_> {
         from: Side,
         ruling: &mut Ruling,
         kinds: impl FnOnce() -> Kinds,
-        holds: impl Fn(Ground) -> Option<bool>,
+        is_blocked: impl Fn(BlockReason) -> Option<bool>,
     ) {
-        let is_held = |finding: &&Finding| {
+        let is_blocking = |finding: &&Finding| {
             let is_own = finding.at_fault.is_none_or(|side| side == from);
             if !is_own || finding.line != Some(number) {
                 return false;
             }
             let rule = finding.rule;
             let is_unjudged = finding.ambiguous || rule.enforcement == Enforcement::Unjudged;
-            match holds(Ground { rule, from, is_unjudged }) {
-                Some(holds) => holds,
-                // Receivers can cope with it, and it is a receiver that the line goes to.
+            match is_blocked(BlockReason { rule, from, is_unjudged }) {
+                Some(blocked) => blocked,
+                // The line goes to a receiver, which must tolerate this fault.
                 None if rule.enforcement == Enforcement::Tolerated => false,
                 None => blocks(from, number, false, finding),
             }
         };
-        // What holds a line back counts as an error only where that is said.
-        ruling.holding = ruling.findings().filter(is_held).cloned().collect();
+        // Only in refusals do blocking findings become errors, not in the findings themselves.
+        ruling.blocking = ruling.findings().filter(is_blocking).cloned().collect();
         let unjudged: Vec<&Unjudged> = (self.unjudged.iter())
             .filter(|Unjudged { rule, .. }| {
-                holds(Ground { rule, from, is_unjudged: true }).unwrap_or(true)
+                is_blocked(BlockReason { rule, from, is_unjudged: true }).unwrap_or(true)
             })
             .collect();
-        if !ruling.holding.is_empty() || !unjudged.is_empty() {
-            let mut holding = ruling.holding.clone();
+        if !ruling.blocking.is_empty() || !unjudged.is_empty() {
+            let mut blocking = ruling.blocking.clone();
             let of_each = unjudged.iter().copied();
-            ruling.refusals = refuse(holding.iter_mut(), of_each, &kinds()).refusals;
+            ruling.refusals = refuse(blocking.iter_mut(), of_each, &kinds()).refusals;
         }
         ruling.unjudged = unjudged.iter().map(|unjudged| unjudged.index).collect();
     }

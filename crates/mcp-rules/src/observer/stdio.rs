@@ -5,7 +5,7 @@ use mcp_core::Side;
 use super::{Judged, Observer, conversations::Conversation};
 use crate::{Carrier, Cut, Framed, Session, findings::Fault, wire::framing};
 
-/// The unfinished messages of all conversations may take as much memory as so many messages.
+/// The unfinished messages of all conversations may take as much memory as this many messages.
 const MOST_WAITING: usize = 4;
 
 impl Observer<'_> {
@@ -19,7 +19,7 @@ impl Observer<'_> {
         judged: &mut Vec<Judged>,
     ) {
         let (place, mut conversation) =
-            self.kept.conversations.take(name, self.engine, self.kept.origin);
+            self.kept.conversations.take(name, self.engine, self.kept.info);
         let Conversation { session, framers, .. } = &mut *conversation;
         let limits = self.engine.settings().limits.json();
         let writer = self.writer(from);
@@ -33,7 +33,7 @@ impl Observer<'_> {
         self.kept.conversations.put_back(place, conversation);
     }
 
-    /// The stream of `from` has ended.
+    /// Handles the end of the stream of `from`.
     pub(super) fn finish_raw(
         &mut self,
         from: Side,
@@ -48,9 +48,9 @@ impl Observer<'_> {
         });
     }
 
-    /// Who wrote what stands on the stream of `side`: in a plain NDJSON file only the user can say.
+    /// Who wrote the stream of `side`. For a plain NDJSON file, only the user knows.
     fn writer(&self, side: Side) -> Option<Side> {
-        if self.kept.is_trace { Some(side) } else { self.kept.origin.from }
+        if self.kept.is_trace { Some(side) } else { self.kept.info.from }
     }
 
     fn judge_framed(
@@ -82,7 +82,7 @@ fn cut_fault(cut: Cut) -> Option<Fault> {
     match cut {
         Cut::Line | Cut::FurtherOfSeveral => None,
         Cut::FirstOfSeveral => Some(
-            Fault::new(&framing::MULTIPLE_MESSAGES, "one line holds several messages")
+            Fault::new(&framing::MULTIPLE_MESSAGES, "one line contains several messages")
                 .help("end every message with a line break"),
         ),
         Cut::SeveralLines => Some(

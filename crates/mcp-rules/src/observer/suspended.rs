@@ -1,17 +1,17 @@
 use mcp_json::Tape;
 
-use super::{Observer, Origin, accepted::AcceptedVersions, conversations::Conversations};
+use super::{Observer, RecordingInfo, accepted::AcceptedVersions, conversations::Conversations};
 use crate::{Engine, Limits, RecordFault};
 
-/// An [`Observer`] between two lines, without its engine: for whoever owns both, and for going on
+/// An [`Observer`] between two lines, without its engine: for types that own both, and for continuing
 /// with other settings.
 ///
 /// ```
-/// use mcp_rules::{Engine, Observer, Origin, Settings};
+/// use mcp_rules::{Engine, Observer, RecordingInfo, Settings};
 /// use mcp_schema::Schemas;
 ///
 /// let engine = Engine::new(Schemas::embedded(), Settings::default());
-/// let suspended = Observer::new(&engine, Origin::default()).suspend();
+/// let suspended = Observer::new(&engine, RecordingInfo::default()).suspend();
 /// drop(engine);
 ///
 /// let engine = Engine::new(Schemas::embedded(), Settings::default());
@@ -19,8 +19,8 @@ use crate::{Engine, Limits, RecordFault};
 /// # assert_eq!(observer.messages(), 0);
 /// ```
 #[derive(Debug)]
-pub struct Suspended {
-    pub(super) origin: Origin,
+pub struct SuspendedObserver {
+    pub(super) info: RecordingInfo,
     pub(super) conversations: Conversations,
     /// Whether the file has proved to be a trace, so that a line that is not a record is the
     /// recorder's fault.
@@ -35,17 +35,17 @@ pub struct Suspended {
 }
 
 impl Observer<'_> {
-    /// Lets go of the engine until the next line.
-    pub fn suspend(self) -> Suspended {
+    /// Releases the engine until the next line.
+    pub fn suspend(self) -> SuspendedObserver {
         self.kept
     }
 }
 
-impl Suspended {
-    /// At the start of a file.
-    pub(super) fn new(limits: &Limits, origin: Origin) -> Suspended {
-        Suspended {
-            origin,
+impl SuspendedObserver {
+    /// The state at the start of a file.
+    pub(super) fn new(limits: &Limits, info: RecordingInfo) -> SuspendedObserver {
+        SuspendedObserver {
+            info,
             conversations: Conversations::new(limits),
             is_trace: false,
             messages: 0,
@@ -57,7 +57,7 @@ impl Suspended {
         }
     }
 
-    /// Goes on with `engine`, which may be another one than before.
+    /// Continues with `engine`, which need not be the same as before.
     pub fn resume(self, engine: &Engine) -> Observer<'_> {
         let room = [engine.settings().limits.findings; 2];
         Observer { engine, kept: self, room, unjudged: Vec::new() }

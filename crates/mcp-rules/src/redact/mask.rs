@@ -7,17 +7,17 @@
 
 use std::hash::{BuildHasher, Hash as _, Hasher as _};
 
-/// Half of the characters are shifted by what the other half says, in turn, as in a Feistel network.
+/// Rounds of a Feistel network: each shifts half of the characters depending on the other half.
 const ROUNDS: u32 = 6;
 
-/// Shorter runs of hexadecimal digits may as well be words.
+/// Shorter runs of hexadecimal digits may be words.
 const SHORTEST_HEX: usize = 8;
 
-/// Names of schemes that credentials begin with, and that say nothing about them.
+/// Names of authentication schemes that precede credentials, and are not secret.
 const SCHEMES: [&str; 6] = ["basic", "bearer", "digest", "dpop", "negotiate", "token"];
 
-/// Runs of letters that stay among themselves. All characters of a run have the same length in
-/// UTF-8.
+/// Ranges whose letters are replaced by letters of the same range. All characters of a range have the
+/// same length in UTF-8.
 const ALPHABETS: [(char, char); 16] = [
     ('0', '9'),
     ('a', 'z'),
@@ -74,7 +74,7 @@ fn permute(keys: &impl BuildHasher, symbols: &mut [Symbol]) {
     }
 }
 
-/// Shifts every symbol of `to` by what `from` says.
+/// Shifts every symbol of `to` by an amount derived from `from`.
 fn shift(keys: &impl BuildHasher, round: u32, from: &[Symbol], to: &mut [Symbol]) {
     let mut hasher = keys.build_hasher();
     round.hash(&mut hasher);
@@ -141,7 +141,7 @@ impl Symbol {
     }
 }
 
-/// The run that a character belongs to; `None` if it stays as it is.
+/// The range that a character belongs to; `None` if it is not changed.
 fn alphabet(character: char, is_hex: bool) -> Option<(char, char)> {
     if is_hex && character.is_ascii_alphabetic() {
         return Some(if character.is_ascii_lowercase() { ('a', 'f') } else { ('A', 'F') });
@@ -204,7 +204,8 @@ fn is_hexadecimal(text: &[u8]) -> bool {
     digits >= SHORTEST_HEX
 }
 
-/// The last digit before the padding of Base64 has bits that must be zero: it stays.
+/// The end of what may change in Base64: the last digit before the padding has bits that must be
+/// zero.
 fn base64_end(text: &[u8]) -> usize {
     let padding = text.iter().rev().take_while(|byte| **byte == b'=').count();
     if (1..=2).contains(&padding) { (text.len() - padding).saturating_sub(1) } else { text.len() }

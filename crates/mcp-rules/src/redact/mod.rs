@@ -1,5 +1,5 @@
-//! Masks secrets in recordings, byte for byte: lengths, types and positions stay, equal values stay
-//! equal and different ones different, so that a masked recording has the findings of the original.
+//! Masks secrets in recordings. Lengths, types and positions are preserved; equal values stay equal
+//! and different ones stay different, so that a masked recording has the findings of the original.
 
 mod mask;
 mod names;
@@ -25,15 +25,15 @@ use self::{
 };
 use crate::wire::framing::BOM;
 
-/// JSON in strings in JSON in strings: how often.
+/// How many levels of JSON within strings are examined.
 const LEVELS: u8 = 3;
 
 const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
 
 /// Masks secrets. Nothing is remembered between lines; the same keys give the same replacements.
 ///
-/// The keys are those of a hasher. Anyone who has them can undo the masking, so they should be
-/// random and forgotten, as those of a [`RandomState`](std::collections::hash_map::RandomState) are.
+/// The keys are those of a hasher. Anyone who has them can undo the masking, so they should be random
+/// and not stored, like those of a [`RandomState`](std::collections::hash_map::RandomState).
 ///
 /// ```
 /// use std::collections::hash_map::RandomState;
@@ -64,33 +64,33 @@ struct Wanted {
 }
 
 impl<S: BuildHasher> Redactor<S> {
-    /// Masks what looks like a secret, by its name.
+    /// Creates a redactor that masks values whose names indicate a secret.
     pub fn new(keys: S) -> Redactor<S> {
         Redactor { keys, wanted: Wanted::default() }
     }
 
-    /// Masks everything in a message that the pattern leads to, as well.
+    /// Also masks everything in messages that the pattern matches.
     #[must_use]
     pub fn pointer(mut self, pattern: PointerPattern) -> Redactor<S> {
         self.wanted.pointers.push(pattern);
         self
     }
 
-    /// Masks members with that name as well, in any case.
+    /// Also masks members with this name, case-insensitively.
     #[must_use]
     pub fn name(mut self, name: impl Into<String>) -> Redactor<S> {
         self.wanted.names.push(name.into());
         self
     }
 
-    /// Masks headers with that name as well, in any case.
+    /// Also masks headers with this name, case-insensitively.
     #[must_use]
     pub fn header(mut self, name: impl Into<String>) -> Redactor<S> {
         self.wanted.headers.push(name.into());
         self
     }
 
-    /// Masks only what is asked for.
+    /// Masks only what was requested explicitly, without guessing from names.
     #[must_use]
     pub fn without_guesses(mut self) -> Redactor<S> {
         self.wanted.guesses = false;
@@ -98,7 +98,7 @@ impl<S: BuildHasher> Redactor<S> {
     }
 
     /// Masks secrets in a line of a recording, in place. The line may or may not end with a line
-    /// break, and may be anything: what is not JSON is searched for secrets, too.
+    /// break, and need not be JSON: other text is searched for secrets, too.
     pub fn line(&self, line: &mut [u8]) {
         let start = if line.starts_with(BOM) { BOM.len() } else { 0 };
         let line = &mut line[start..];
@@ -144,7 +144,7 @@ impl<S: BuildHasher> Redactor<S> {
                     self.text(&mut bytes, levels, Role::Message);
                     text.copy_from_slice(BASE64_STANDARD.encode(bytes).as_bytes());
                 }
-                // Nobody can tell what is in it.
+                // Its content is unknown, so all of it is masked.
                 Err(_) => mask(&self.keys, text),
             },
             Treatment::Url => web::mask_url(&self.keys, text),
@@ -189,7 +189,7 @@ impl<S: BuildHasher> Redactor<S> {
     }
 }
 
-/// What a text is.
+/// The role of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Role {
     /// A message, so that pointers apply.
@@ -217,7 +217,7 @@ impl Wanted {
     }
 }
 
-/// Whether a look into a string could find anything.
+/// Whether a string could contain a secret.
 fn may_hold_secrets(text: &[u8]) -> bool {
     memchr::memchr2(b':', b'=', text).is_some() || memchr::memmem::find(text, b"earer ").is_some()
 }

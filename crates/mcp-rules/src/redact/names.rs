@@ -2,7 +2,7 @@
 
 use crate::format::secret;
 
-/// Last words of names that hold credentials, besides those that a form must not ask for.
+/// Last words of names of credentials, in addition to those that a form must not ask for.
 const CREDENTIALS: [&str; 13] = [
     "assertion",
     "authorization",
@@ -19,7 +19,7 @@ const CREDENTIALS: [&str; 13] = [
     "verifier",
 ];
 
-/// Words before `token` that make it something else.
+/// Words before `token` that mean something other than a secret.
 const OTHER_TOKENS: [&str; 10] = [
     "cancel",
     "cancellation",
@@ -42,8 +42,8 @@ const HEADERS: [&str; 4] = ["authorization", "proxy-authorization", "x-api-key",
 /// The prefix of headers that repeat an argument.
 const PARAM_PREFIX: &str = "mcp-param-";
 
-/// Whether `name` (`apiKey`, `GITHUB_TOKEN`, `Set-Cookie`) says that its value is a secret, guessed
-/// from its last words. `progressToken` and the like are not.
+/// Whether `name` (`apiKey`, `GITHUB_TOKEN`, `Set-Cookie`) indicates that its value is a secret,
+/// judging by its last words. `progressToken` and the like do not.
 pub fn names_secret(name: &str) -> bool {
     if secret::names_secret(name) {
         return true;
@@ -66,7 +66,7 @@ pub(super) fn is_secret_parameter(name: &str) -> bool {
 pub(super) enum HeaderKind {
     /// All of it, except for the name of a scheme.
     Secret,
-    /// An argument, encoded if need be.
+    /// An argument, possibly encoded.
     Parameter,
     /// The value of every pair.
     Cookies,
@@ -77,7 +77,7 @@ pub(super) enum HeaderKind {
 }
 
 impl HeaderKind {
-    /// `None` if the header is no secret.
+    /// How to mask a header; `None` if it is not secret.
     pub(super) fn of(name: &str) -> Option<HeaderKind> {
         let is = |known: &str| name.eq_ignore_ascii_case(known);
         if is("cookie") {
@@ -95,7 +95,7 @@ impl HeaderKind {
         (HEADERS.iter().any(|known| is(known)) || names_secret(name)).then_some(HeaderKind::Secret)
     }
 
-    /// How a header is masked that the user named.
+    /// How to mask a header that the user named.
     pub(super) fn of_named(name: &str) -> HeaderKind {
         match HeaderKind::of(name) {
             Some(kind) => kind,

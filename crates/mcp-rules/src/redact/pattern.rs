@@ -9,9 +9,9 @@ pub struct PointerPattern {
     tokens: Vec<Option<String>>,
 }
 
-/// A text that is no pattern.
+/// The error for a text that is not a pattern.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("a JSON pointer is empty or begins with `/`")]
+#[error("a JSON pointer must be empty or begin with `/`")]
 #[non_exhaustive]
 pub struct NoPointer;
 
@@ -43,7 +43,7 @@ impl PointerPattern {
         Progress { rest: &self.tokens }
     }
 
-    /// Whether it leads to what `pointer` points at, or to something that holds it.
+    /// Whether it matches `pointer`, or an ancestor of it.
     pub fn covers(&self, pointer: &str) -> bool {
         let mut progress = self.start();
         for token in pointer.split('/').skip(1) {

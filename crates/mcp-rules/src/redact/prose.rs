@@ -5,10 +5,10 @@ use std::ops::Range;
 
 use super::Wanted;
 
-/// Longer names are not looked at, so that the work follows the length of the text.
+/// Longer names are ignored, so that the work stays proportional to the length of the text.
 const LONGEST_NAME: usize = 128;
 
-/// What comes after `Bearer ` in a sentence is shorter, or has no digits.
+/// Shorter words after `Bearer ` are prose rather than tokens, and so are words without digits.
 const SHORTEST_TOKEN: usize = 8;
 
 /// A secret in a text.
@@ -36,7 +36,7 @@ pub(super) fn secrets(text: &[u8], wanted: &Wanted) -> Vec<Found> {
     found
 }
 
-/// What follows `Bearer` or `Basic`, which end at `at`.
+/// The credentials after `Bearer` or `Basic`, which end at `at`.
 fn after_scheme(text: &[u8], at: usize) -> Option<Found> {
     let ends_with = |word: &[u8]| {
         at.checked_sub(word.len()).is_some_and(|start| text[start..at].eq_ignore_ascii_case(word))
@@ -70,7 +70,7 @@ fn after_name(text: &[u8], at: usize, wanted: &Wanted) -> Option<Found> {
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"&;,\"'\\)}]<>".contains(byte);
     let rest = &text[start..];
     let length = rest.iter().position(ends).unwrap_or(rest.len());
-    // In prose, a word after a colon explains; a secret has digits.
+    // In prose, a word without digits after a colon is an explanation, not a secret.
     let is_prose = text[at] == b':' && !name.1;
     if is_prose && !rest[..length].iter().any(u8::is_ascii_digit) {
         return None;

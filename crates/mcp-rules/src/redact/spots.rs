@@ -1,4 +1,4 @@
-//! Finds what is to be masked in a line or a message.
+//! Finds the values to mask in a line or a message.
 
 use std::{borrow::Cow, collections::HashSet};
 
@@ -10,7 +10,7 @@ use super::{
 };
 use crate::decode_header_value;
 
-/// A string or number, and what is to be done to it.
+/// A string or number, and how to treat it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
     pub(super) span: Span,
@@ -21,7 +21,7 @@ pub(super) struct Spot {
 pub(super) enum Treatment {
     /// It is a secret.
     Mask,
-    /// It may have secrets in it.
+    /// It may contain secrets.
     Search,
     /// It is the text of a message.
     Message,
@@ -31,10 +31,10 @@ pub(super) enum Treatment {
     Header(HeaderKind),
 }
 
-/// Names of conversations are masked from this length on: they may be ids of sessions.
+/// Names of conversations are masked if they have at least this length, as they may be session ids.
 const LONG_NAME: usize = 16;
 
-/// What is to be masked in a line: a record, or a bare message.
+/// The values to mask in a line: a record, or a bare message.
 pub(super) fn of_line(line: Node<'_>, wanted: &Wanted) -> Vec<Spot> {
     let mut spots = Vec::new();
     let has = |name: &str| line.get(name).is_some();
@@ -61,7 +61,7 @@ pub(super) fn of_line(line: Node<'_>, wanted: &Wanted) -> Vec<Spot> {
     spots
 }
 
-/// Headers that repeat what is masked in the message of the same line.
+/// The headers that repeat a masked value of the message in the same line.
 fn of_mirrored(line: Node<'_>, spots: &[Spot], wanted: &Wanted) -> Vec<Spot> {
     let headers = line.get("http").and_then(|http| http.get("headers"));
     let headers: Vec<Node<'_>> = headers
@@ -87,7 +87,7 @@ fn of_mirrored(line: Node<'_>, spots: &[Spot], wanted: &Wanted) -> Vec<Spot> {
     mirrored.map(|value| Spot { span: value.span(), treatment }).collect()
 }
 
-/// What is masked in the message of a line, be it recorded as JSON or as text.
+/// The masked values in the message of a line, recorded as JSON or as text.
 fn masked_texts(line: Node<'_>, spots: &[Spot], wanted: &Wanted) -> HashSet<Vec<u8>> {
     let texts = |spots: &[Spot], within: Span, input: &[u8]| -> Vec<Vec<u8>> {
         let is_within = |span: Span| within.start <= span.start && span.end <= within.end;
@@ -126,7 +126,7 @@ fn text_of(raw: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(text)
 }
 
-/// What is to be masked in a message or a batch.
+/// The values to mask in a message or a batch.
 pub(super) fn of_message(
     message: Node<'_>,
     pointers: &[PointerPattern],
@@ -209,7 +209,7 @@ impl<'a> Iterator for Children<'a> {
     }
 }
 
-/// What is to be masked in a value. Nothing is called recursively: peers choose the depth.
+/// The values to mask in a value. Not recursive, as peers choose the depth.
 fn of_value(
     name: Option<Node<'_>>,
     value: Node<'_>,
@@ -259,7 +259,7 @@ fn enter<'a, 'p>(
     } else {
         Children::Elements(0, value.elements())
     };
-    // An object with the name of a secret is rather its schema.
+    // An object under a secret's name is more likely its schema.
     let is_named = is_named && value.is_array();
     levels.push(Level { children, progress, is_pointed_at, is_named });
 }

@@ -1,8 +1,8 @@
-//! Changes the text of a JSON string without changing how it is spelled.
+//! Changes the text of a JSON string while preserving which characters are escaped.
 
-/// Passes the text of a JSON string, given without its quotes, to `change`, and spells the result as
-/// before. `change` must keep the length of every character, and every character that is not a
-/// letter or digit.
+/// Passes the decoded text of a JSON string, given without its quotes, to `change`, and escapes the
+/// result as before. `change` must preserve the length of every character, and every character that
+/// is not a letter or digit.
 pub(super) fn with_text(content: &mut [u8], change: impl FnOnce(&mut [u8])) {
     if memchr::memchr(b'\\', content).is_none() {
         return change(content);
@@ -35,7 +35,7 @@ struct Escape {
     character: char,
 }
 
-/// The text, and where it has escapes. What is no escape at all counts as text.
+/// The decoded text and its escapes. Invalid escapes count as text.
 fn decode(content: &[u8]) -> (Vec<u8>, Vec<Escape>) {
     let mut text = Vec::with_capacity(content.len());
     let mut escapes = Vec::new();
@@ -91,7 +91,7 @@ fn hex(digits: &[u8]) -> Option<u32> {
     u32::from_str_radix(digits, 16).ok()
 }
 
-/// Writes a `\u` escape, in the case of the one that is there. Other escapes stay.
+/// Rewrites a `\u` escape, preserving the case of its digits. Other escapes are not changed.
 fn spell(character: char, escape: &mut [u8]) {
     let is_upper = escape.iter().any(u8::is_ascii_uppercase);
     for (unit, place) in character.encode_utf16(&mut [0; 2]).iter().zip(escape.chunks_exact_mut(6))

@@ -9,7 +9,7 @@ use super::{
     names::{HeaderKind, is_secret_parameter},
 };
 
-/// Masks what a URL or a form has in it: credentials, and secret parameters.
+/// Masks credentials and secret parameters in a URL or a form.
 pub(super) fn mask_url(keys: &impl BuildHasher, url: &mut [u8]) {
     if let Some(range) = user_info(url) {
         mask(keys, &mut url[range]);
@@ -71,7 +71,7 @@ fn mask_parameter(keys: &impl BuildHasher, value: &mut [u8]) {
     }
 }
 
-/// Where a URL has a user and a password.
+/// The range of the user information in a URL.
 fn user_info(url: &[u8]) -> Option<Range<usize>> {
     let start = memchr::memmem::find(url, b"://")? + 3;
     let rest = &url[start..];

@@ -14,7 +14,7 @@ use crate::{
     wire::jsonrpc::batch_not_supported,
 };
 
-/// What all rules may know about a conversation.
+/// The shared memory of a conversation, which all rules may read.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Memory {
     pub(super) versions: Versions,

@@ -41,18 +41,18 @@ pub struct Session {
     lanes: Option<Box<lanes::Lanes>>,
     /// Whether a result that does not name its server was reported; once is enough.
     server_info_missed: bool,
-    /// Calls of methods that no revision has, up to the limit.
+    /// The number of calls of unknown methods so far, up to the limit.
     unknown_names: u8,
     unmatched_results: u32,
 }
 
-/// How many unknown names of one conversation are held against the known ones: a peer may send
-/// nothing else.
+/// Maximum number of unknown names per conversation for which a known one is suggested, as a peer
+/// may send nothing else.
 const MAX_SUGGESTIONS: u8 = 100;
 
 impl Session {
-    /// The version of the saved form. Whoever changes what is saved counts it up, so that others do
-    /// not misread what they find.
+    /// The version of the serialized form. Increment it whenever that changes, so that other builds do
+    /// not misread saved sessions.
     pub const SAVED_VERSION: u32 = 1;
 
     /// Creates a session for a conversation of which nothing is known. `forced` overrides whatever
@@ -93,8 +93,8 @@ impl Session {
         self.unmatched_results.into()
     }
 
-    /// Whether nothing more is to be expected: the client has ended its session over HTTP, and all
-    /// exchanges have ended.
+    /// Whether the conversation has ended: the client has ended its HTTP session, and all exchanges
+    /// are complete.
     pub(crate) fn is_over(&self) -> bool {
         self.lanes.as_deref().is_none_or(lanes::Lanes::is_single)
             && self.http.as_deref().is_some_and(Http::is_over)
@@ -385,7 +385,7 @@ impl Session {
         if criteria.settings().stops_before(Layer::Session) {
             return;
         }
-        // What is sent here cannot be looked up by its exchange.
+        // An outgoing message has no exchange yet to look it up by.
         let http = self.http.as_deref().filter(|_| !event.at.is_unplaced());
         let known = self.memory.known(criteria, exchanges(http));
         let notes = &mut context.notes;
@@ -470,8 +470,8 @@ fn infer_sender(method: Option<&'static Method>, name: &[u8]) -> Option<Side> {
 mod tests {
     use super::*;
 
-    /// Replicas of different builds read each other's sessions. If this changes, so has the form:
-    /// count up `SAVED_VERSION`, and only then accept the new snapshot.
+    /// Replicas of different builds read each other's sessions. If this snapshot changes, the serialized
+    /// form has changed: increment `SAVED_VERSION` before accepting it.
     #[test]
     fn the_saved_form_has_a_version() {
         let session = Session {

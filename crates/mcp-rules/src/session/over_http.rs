@@ -30,19 +30,19 @@ impl Session {
         }
     }
 
-    /// Says that it is followed live and over HTTP, where POSTs may overtake each other.
+    /// Declares that the session is live over HTTP, where POSTs may overtake each other.
     pub(crate) fn follow_live_http(&mut self) {
         self.http.get_or_insert_default().overlook_order();
     }
 
-    /// Nothing more comes on an exchange.
+    /// Forgets an exchange that is complete.
     pub(crate) fn forget_exchange(&mut self, number: u64) {
         if let Some(http) = &mut self.http {
             http.forget(number);
         }
     }
 
-    /// Goes over to the lane that an exchange belongs to, given what it carries now.
+    /// Switches to the lane that an exchange belongs to, given what it carries now.
     fn switch_lane(&mut self, event: &http::Observation<'_>) {
         let exchange = self.http.as_deref().and_then(|http| http.exchange(event.exchange));
         let session_id = exchange.and_then(|exchange| exchange.session_id.as_deref());
@@ -58,8 +58,7 @@ impl Session {
         }
     }
 
-    /// Goes over to the lane that a message of the client belongs to, before it is decided which
-    /// exchange will carry it.
+    /// Switches to the lane that a message of the client belongs to, before its exchange is chosen.
     pub(crate) fn switch_lane_to_send(&mut self, message: Node<'_>) {
         let entries = message.elements().chain(Some(message).filter(|message| message.is_object()));
         let mut envelopes = entries.map(Envelope::of);
@@ -175,7 +174,7 @@ impl Session {
         }
     }
 
-    /// An exchange carries requests that were followed before. Says by which revision.
+    /// Records that an exchange carries requests that were followed before. Returns their revision.
     pub(crate) fn place_requests(&mut self, number: u64) -> Option<(Revision, bool)> {
         let exchange = self.http.as_deref().and_then(|http| http.exchange(number))?;
         let mut revision = None;
@@ -186,7 +185,7 @@ impl Session {
         revision
     }
 
-    /// The requests of an exchange were refused, in whatever words: no other answer is due.
+    /// Closes the requests of an exchange that was refused: no other answer is expected.
     pub(crate) fn close_refused(&mut self, criteria: &Criteria, number: u64) {
         let exchange = self.http.as_deref().and_then(|http| http.exchange(number));
         for posted in exchange.into_iter().flat_map(http::Exchange::requests) {
@@ -198,8 +197,8 @@ impl Session {
         }
     }
 
-    /// Forgets the requests of an exchange that were redirected, or rejected unread: they may come
-    /// again with the same ids.
+    /// Forgets the requests of an exchange that were redirected, or rejected unread: the client may send
+    /// them again with the same ids.
     pub(crate) fn send_back(&mut self, number: u64) {
         let exchange = self.http.as_deref().and_then(|http| http.exchange(number));
         for posted in exchange.into_iter().flat_map(http::Exchange::requests) {

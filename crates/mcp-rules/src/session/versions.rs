@@ -5,7 +5,7 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-/// What the peers have said about the revision.
+/// The revisions that the peers have named, and those that were negotiated.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Versions {
     /// Overrides whatever the peers say.
@@ -22,7 +22,7 @@ pub(crate) struct Versions {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 enum Negotiated {
     Published(Revision),
-    /// Unknown here: the newest with a handshake comes closest.
+    /// Unknown: the newest revision with a handshake is used as the closest.
     Foreign,
 }
 
@@ -79,7 +79,7 @@ impl Versions {
         }
         let (revision, settled) = self.current();
         match declared.and_then(declaration) {
-            // What was agreed on, said again.
+            // The request repeats the negotiated version.
             Some(Ok(declared)) if settled && declared == revision => return (revision, settled),
             Some(declared) => {
                 let modern = declared.ok().filter(|declared| declared.era() == Era::Modern);
@@ -103,7 +103,7 @@ impl Versions {
         (revision, settled)
     }
 
-    /// Whether a request declares a revision in which none can be made, as far as is known here.
+    /// Whether a request declares an unknown revision, or one without stateless requests.
     pub(super) fn is_unknown_to(&self, declared: Option<Node<'_>>) -> bool {
         let (current, settled) = self.current();
         self.forced.is_none()

@@ -27,12 +27,11 @@ pub struct ReadLine<'a> {
     pub(crate) content: &'a Result<Line<'a>, Unread>,
     /// The value of the text that a record holds, ignoring a byte order mark.
     pub(crate) value: Option<Result<Node<'a>, SyntaxError>>,
-    /// The message it holds, unless it is a batch. Its envelope is read here, once for all who
-    /// follow and judge it.
+    /// The message it holds, unless it is a batch. Its envelope is read only here.
     pub(crate) single: Option<&'a CarriedMessage<'a>>,
 }
 
-/// A line that a [`LineReader`] has parsed and nobody has looked at yet.
+/// A line that a [`LineReader`] has parsed but not yet passed on.
 #[derive(Debug)]
 pub struct ParsedLine(Slot);
 
@@ -62,9 +61,9 @@ impl LineReader {
         self.visit(slot, text, visit)
     }
 
-    /// Parses a line that was [presumed](crate::TraceWriter::presume) to be one with an ordinary
-    /// message at this place; `None` if it is not.
-    pub fn confirm(&mut self, text: &[u8], message: &Range<usize>) -> Option<ParsedLine> {
+    /// Parses a line [written optimistically](crate::TraceWriter::write_optimistic) with its message at
+    /// `message`; `None` if that range is not an ordinary message.
+    pub fn parse_optimistic(&mut self, text: &[u8], message: &Range<usize>) -> Option<ParsedLine> {
         self.lines.clear();
         let slot = self.lines.append(text, self.line_limits).ok()?;
         let document = self.lines.document(slot, text);
@@ -77,7 +76,7 @@ impl LineReader {
         is_ordinary.then_some(ParsedLine(slot))
     }
 
-    /// Passes a line to `visit` that [`LineReader::confirm`] has parsed just before.
+    /// Passes on the line that [`LineReader::parse_optimistic`] has just parsed.
     pub fn read_parsed<R>(
         &mut self,
         parsed: &ParsedLine,
@@ -187,7 +186,7 @@ impl<'a> ReadLine<'a> {
         }
     }
 
-    /// What identifies the message in the context an observer gave it, or each entry of a batch.
+    /// Identifies the message, or each entry of a batch, in the context from an observer.
     pub fn identities(&self, followed: &Followed) -> Vec<Identity> {
         self.message().map(|message| identities(message, followed)).unwrap_or_default()
     }

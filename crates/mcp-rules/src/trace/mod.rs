@@ -50,19 +50,19 @@ pub struct Record<'a> {
     pub ends: bool,
     /// When it was recorded, in milliseconds since 1970.
     pub millis: Option<i64>,
-    /// How many bytes were sent that the recorder did not keep, because they were too many.
+    /// The length in bytes of a text that was too long for the recorder to keep.
     pub skipped: Option<u64>,
-    /// Whether it stands for observations that are missing.
+    /// Whether it marks a gap: observations that the recorder has lost.
     pub is_gap: bool,
-    /// Whether someone else, such as a proxy, has sent it in the place of the side that it is from.
+    /// Whether someone else, such as a proxy, sent it in place of `from`.
     pub is_stand_in: bool,
-    /// The line that was held back, if this was passed on instead.
+    /// The number of the line that was blocked, if this one was passed on instead.
     pub replaces: Option<u64>,
-    /// What the process of a server did besides speaking, if it is that.
+    /// Output or exit of the server's process, if the line records that.
     pub process: Option<ProcessRecord<'a>>,
 }
 
-/// What a process does besides speaking. It is no part of the conversation.
+/// Output or exit of a server's process, which is not part of the conversation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ProcessRecord<'a> {

@@ -163,8 +163,8 @@ impl<'a> Members<'a> {
         })
     }
 
-    /// What a process did, unless the line shows a message: readers that do not know of processes
-    /// must see the same.
+    /// The output or exit of a process. Ignored if the line has a message, as older readers ignore it
+    /// then, too.
     fn process(&self) -> Result<Option<ProcessRecord<'a>>, RecordFault> {
         let speaks = [self.msg, self.raw, self.raw_base64, self.http];
         if speaks.iter().any(Option::is_some) {

@@ -1,7 +1,7 @@
 //! One function per question.
 //!
-//! The calls that users of validators know, as thin wrappers around the same engine. They take JSON
-//! text.
+//! The functions known from other validators, as thin wrappers around the same engine. They take
+//! JSON text.
 //!
 //! | about | calls | answer |
 //! |---|---|---|

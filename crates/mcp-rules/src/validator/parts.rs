@@ -86,7 +86,7 @@ impl Validator {
     }
 
     fn response(&self, id: &[u8], outcome: Outcome<'_>) -> Answer {
-        // Each part on its own first, so that none can break out of its place.
+        // Each part is parsed on its own first, so that none can inject other members.
         self.parse(&mut Tape::new(), id)?;
         let mut tape = Tape::new();
         let (Outcome::Result(body) | Outcome::Error(body) | Outcome::Either(body)) = outcome;
@@ -142,7 +142,7 @@ impl Validator {
         let policy = self.settings().profile.error_codes();
         let message = match policy.classify(self.revision, code) {
             ErrorCodeClass::ReservedUndefined => {
-                format!("{code} lies in the range JSON-RPC keeps for itself")
+                format!("{code} is in the range that JSON-RPC reserves")
             }
             ErrorCodeClass::ProtocolUndefined => {
                 format!("{} defines no error {code}", self.revision)

@@ -22,7 +22,7 @@ pub(crate) fn check(code: i64, node: Node<'_>, context: &Context, findings: &mut
     let policy = findings.settings().profile.error_codes();
     let fault = match policy.classify(findings.revision(), code) {
         ErrorCodeClass::ReservedUndefined => {
-            let message = format!("{code} lies in the range JSON-RPC keeps for itself");
+            let message = format!("{code} is in the range that JSON-RPC reserves");
             Fault::new(&RESERVED, message).help(OWN)
         }
         ErrorCodeClass::NotPermitted => {
@@ -36,9 +36,8 @@ pub(crate) fn check(code: i64, node: Node<'_>, context: &Context, findings: &mut
             Fault::new(&UNDEFINED, message).help(OWN)
         }
         ErrorCodeClass::LegacyRange => {
-            let message = format!(
-                "{code} lies in the range left to implementations older than this revision"
-            );
+            let message =
+                format!("{code} is in the range left to implementations older than this revision");
             Fault::new(&LEGACY_RANGE, message).help(OWN)
         }
         ErrorCodeClass::Retired(retired) => {

@@ -70,7 +70,7 @@ pub(crate) fn report_unreadable(
         }
         SyntaxErrorKind::ByteOrderMark if begins_like_json(bytes.get(BOM.len()..)) => {
             let mark = Span { start: 0, end: BOM.len() };
-            let fault = fault(rule, "a byte order mark stands before the message".into());
+            let fault = fault(rule, "a byte order mark precedes the message".into());
             findings.report(fault.at(mark).help("send UTF-8 without a byte order mark"));
         }
         _ if carrier != Carrier::Stdio => findings.report(fault(rule, error.to_string())),
@@ -105,17 +105,17 @@ fn begins_like_json(bytes: Option<&[u8]>) -> bool {
     matches!(bytes.map(<[u8]>::trim_ascii_start), Some([b'{' | b'[', ..]))
 }
 
-/// A message that was not read to its end.
+/// The fault of a message that is nested too deeply, which was not parsed to its end.
 pub(crate) fn too_deep(limit: usize) -> Fault {
     Fault::new(&json::DEPTH_LIMIT, format!("nested deeper than {limit} levels"))
 }
 
-/// A message that was not even read.
+/// The fault of a message that is too long, which was not parsed.
 pub(crate) fn too_long(length: Option<usize>, limit: usize) -> Fault {
     let message = match length {
         Some(length) => format!("{length} bytes exceed the limit of {limit}"),
         None => format!("longer than the limit of {limit} bytes"),
     };
     Fault::new(&MESSAGE_SIZE_LIMIT, message)
-        .help("the message was skipped; raise limits.message_bytes to judge it")
+        .help("the message was skipped; raise `limits.message_bytes` to check it")
 }

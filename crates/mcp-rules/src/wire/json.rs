@@ -62,7 +62,7 @@ fn report_lone_surrogates(message: Node<'_>, findings: &mut Findings<'_>) {
             continue;
         }
         findings.report(
-            Fault::new(&LONE_SURROGATE, "half of a surrogate pair: no character at all")
+            Fault::new(&LONE_SURROGATE, "half of a surrogate pair is not a character")
                 .at(span)
                 .help("write both halves, or the character itself in UTF-8"),
         );
@@ -77,7 +77,7 @@ pub(crate) fn check_integer(member: &str, node: Node<'_>, findings: &mut Finding
     }
     if node.as_i64().is_none_or(|value| value.unsigned_abs() > SAFE) {
         findings.report(
-            Fault::new(&UNSAFE_INTEGER, format!("`{member}` lies beyond ±(2^53 − 1)"))
+            Fault::new(&UNSAFE_INTEGER, format!("`{member}` is beyond ±(2^53 − 1)"))
                 .at(node.span())
                 .help("use a smaller number, or a string"),
         );

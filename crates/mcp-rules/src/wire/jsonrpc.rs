@@ -80,7 +80,7 @@ pub(crate) fn check(
     }
 }
 
-/// Reports what already the base specification forbids.
+/// Reports violations of JSON-RPC 2.0 itself.
 #[cold]
 fn report_faults(
     envelope: &Envelope<'_>,
@@ -241,7 +241,7 @@ fn check_call(
         {
             findings.report(
                 invalid_request(&NOTIFICATION_WITH_ID, "the notification has an `id`", id.span())
-                    .help("leave the `id` out: nobody will answer"),
+                    .help("omit the `id`: a notification is not answered"),
             );
             return EnvelopeOutcome::Void;
         }
@@ -268,15 +268,18 @@ fn check_call(
         && let Some(method) = envelope.method
     {
         findings.report(
-            Fault::new(&METHOD_RESERVED_PREFIX, "JSON-RPC keeps this name: it begins with `rpc.`")
-                .at(method.span()),
+            Fault::new(
+                &METHOD_RESERVED_PREFIX,
+                "JSON-RPC reserves method names that begin with `rpc.`",
+            )
+            .at(method.span()),
         );
     }
     match envelope.params {
         Some(params) if params.is_array() && policy.positional_params => EnvelopeOutcome::Sound,
         Some(params) if !params.is_object() => {
             let help = if params.is_null() {
-                "leave `params` out where there are none"
+                "omit `params` where there are none"
             } else {
                 "MCP has no positional parameters: name them"
             };
@@ -336,9 +339,9 @@ fn report_unusable_id(envelope: &Envelope<'_>, context: &Context, findings: &mut
     match id {
         Some(id) if id.is_null() && null_is_right => {}
         Some(id) if id.is_null() => findings.report(
-            Fault::new(&ERROR_ID_NULL, "the `id` of the error is null, which MCP does not know")
+            Fault::new(&ERROR_ID_NULL, "the `id` of the error is null, which MCP does not allow")
                 .at(id.span())
-                .help("leave `id` out of an error that answers no readable request"),
+                .help("omit the `id` of an error that answers no readable request"),
         ),
         Some(id) => {
             let message = "the `id` of an error must be a string or an integer";
@@ -383,7 +386,7 @@ pub(crate) fn check_batch(
     let responses = entries().filter(|entry| entry.kind() == Some(MessageKind::Response)).count();
     let calls = entries().filter(|entry| entry.method.is_some()).count();
     if responses > 0 && calls > 0 {
-        let message = "the batch holds responses together with requests or notifications";
+        let message = "the batch contains responses together with requests or notifications";
         findings.report(invalid_request(&BATCH_MIXED, message, batch.span()));
     }
     for entry in entries().take(settings.limits.batch) {
@@ -411,7 +414,7 @@ fn check_batch_shape(batch: Node<'_>, findings: &mut Findings<'_>) -> EnvelopeOu
                 format!("{} entries exceed the limit of {limit}", batch.len()),
             )
             .at(batch.span())
-            .help("the entries beyond the limit were not judged"),
+            .help("the entries beyond the limit were not checked"),
         );
     }
     EnvelopeOutcome::Sound

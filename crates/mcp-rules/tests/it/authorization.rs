@@ -1,12 +1,12 @@
 //! The severity of findings about authorization, and whom they blame.
 
 use mcp_core::Side;
-use mcp_rules::{Finding, Origin, Settings, Severity};
+use mcp_rules::{Finding, RecordingInfo, Settings, Severity};
 
 use crate::observe::observe;
 
 fn findings(lines: &[String]) -> Vec<Finding> {
-    observe(lines.join("\n").as_bytes(), Settings::default(), Origin::default())
+    observe(lines.join("\n").as_bytes(), Settings::default(), RecordingInfo::default())
 }
 
 /// A rejected `initialize`, with these headers.

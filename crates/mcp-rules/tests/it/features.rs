@@ -1,6 +1,6 @@
 //! Which rule reports a fault, and how often.
 
-use mcp_rules::{Finding, Origin, Profile, Settings, Severity};
+use mcp_rules::{Finding, Profile, RecordingInfo, Settings, Severity};
 
 use crate::observe::observe;
 
@@ -13,7 +13,7 @@ const HANDSHAKE: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"metho
 fn findings(trace: &str, profile: Profile) -> Vec<Finding> {
     let mut settings = Settings::default();
     settings.profile = profile;
-    observe(trace.as_bytes(), settings, Origin::default())
+    observe(trace.as_bytes(), settings, RecordingInfo::default())
 }
 
 /// Asserts the rules found in `trace`, with the text each points at.

@@ -3,7 +3,7 @@
 use std::{fs, path::Path};
 
 use mcp_core::Side;
-use mcp_rules::{Finding, Origin, Severity};
+use mcp_rules::{Finding, RecordingInfo, Severity};
 
 use crate::{observe::observe, traces::settings_for};
 
@@ -11,7 +11,7 @@ fn finding(rule: &str, trace: &str) -> Finding {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../traces/http");
     let path = root.join(rule).join(trace).with_extension("jsonl");
     let text = fs::read(&path).expect("a readable trace");
-    let mut found = observe(&text, settings_for(&path), Origin::default());
+    let mut found = observe(&text, settings_for(&path), RecordingInfo::default());
     found.retain(|finding| finding.rule.name == rule);
     found.pop().expect("the rule fires")
 }
@@ -46,17 +46,17 @@ fn messages_name_what_was_said() {
         (
             "mcp-name-header-mismatch",
             "bad-base64",
-            "`Mcp-Name` is `Gruss`, `params.name` is `Grüße`",
+            "`Mcp-Name` is `Gruss`, but `params.name` is `Grüße`",
         ),
         (
             "mcp-param-header-mismatch",
             "bad-integer",
-            "`Mcp-Param-Limit` is `0x2a`, the argument `limit` is `42`",
+            "`Mcp-Param-Limit` is `0x2a`, but the argument `limit` is `42`",
         ),
         (
             "http-retry-ignored",
             "bad",
-            "the client is back after 1000 ms; the server asked for 5000 ms",
+            "the client reconnects after 1000 ms, but the server asked for 5000 ms",
         ),
         (
             "http-notification-status",
@@ -76,7 +76,7 @@ fn messages_name_what_was_said() {
         (
             "legacy-sse-wrong-endpoint",
             "bad",
-            "the message is posted to `/messages`; the server gave `/messages?session=4d1c`",
+            "the message is posted to `/messages`, but the server gave `/messages?session=4d1c`",
         ),
     ] {
         assert_eq!(finding(rule, trace).message, message, "{rule}/{trace}");

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mcp_rules::{Origin, Settings};
+use mcp_rules::{RecordingInfo, Settings};
 use proptest::prelude::*;
 use serde_json::Value;
 
@@ -50,7 +50,7 @@ proptest! {
             .map(|index| conversation(&format!("{}.jsonl", names[*index]), *index as u64))
             .collect();
         let file = interleaved(&conversations, &picks);
-        let found = observe(file.as_bytes(), Settings::default(), Origin::default());
+        let found = observe(file.as_bytes(), Settings::default(), RecordingInfo::default());
         prop_assert!(found.is_empty(), "{file}\n{found:#?}");
     }
 }

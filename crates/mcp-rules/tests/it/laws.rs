@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use mcp_core::{Revision, Side};
 use mcp_json::Limits;
-use mcp_rules::{Framed, Framer, Origin, Profile, Settings};
+use mcp_rules::{Framed, Framer, Profile, RecordingInfo, Settings};
 use proptest::{collection::vec, prelude::*, sample::Index};
 
 use crate::observe::{observe, observe_open};
@@ -123,14 +123,14 @@ fn settings() -> impl Strategy<Value = Settings> {
     })
 }
 
-fn origin() -> impl Strategy<Value = Origin> {
+fn info() -> impl Strategy<Value = RecordingInfo> {
     let revision = proptest::option::of(any::<Index>());
     let from = proptest::option::of(any::<Index>());
     (revision, from).prop_map(|(revision, from)| {
-        let mut origin = Origin::default();
-        origin.revision = revision.map(|pick| *pick.get(&Revision::ALL));
-        origin.from = from.map(|pick| *pick.get(&Side::BOTH));
-        origin
+        let mut info = RecordingInfo::default();
+        info.revision = revision.map(|pick| *pick.get(&Revision::ALL));
+        info.from = from.map(|pick| *pick.get(&Side::BOTH));
+        info
     })
 }
 
@@ -145,10 +145,10 @@ proptest! {
 
     #[test]
     fn any_file_is_judged_and_twice_the_same_way(
-        file in file(), settings in settings(), origin in origin(),
+        file in file(), settings in settings(), info in info(),
     ) {
-        let first = observe(&file, settings.clone(), origin);
-        prop_assert_eq!(&first, &observe(&file, settings, origin));
+        let first = observe(&file, settings.clone(), info);
+        prop_assert_eq!(&first, &observe(&file, settings, info));
         for finding in &first {
             if let Some(span) = finding.span {
                 prop_assert!(span.start <= span.end, "{:?}", finding);
@@ -158,11 +158,11 @@ proptest! {
 
     #[test]
     fn what_was_found_in_a_prefix_is_found_in_the_whole(
-        file in file(), cut in any::<Index>(), settings in settings(), origin in origin(),
+        file in file(), cut in any::<Index>(), settings in settings(), info in info(),
     ) {
         let prefix = &file[..*cut.get(&line_ends(&file))];
-        let early = observe_open(prefix, settings.clone(), origin);
-        let all = observe_open(&file, settings, origin);
+        let early = observe_open(prefix, settings.clone(), info);
+        let all = observe_open(&file, settings, info);
         prop_assert!(all.starts_with(&early), "{:?} is no beginning of {:?}", early, all);
     }
 

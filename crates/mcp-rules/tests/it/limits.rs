@@ -1,12 +1,12 @@
 //! Every limit on state and findings holds, and forgotten state causes no false findings.
 
-use mcp_rules::{Engine, Findings, LineReader, Observer, Origin, Routed, Settings};
+use mcp_rules::{Engine, Findings, LineReader, Observer, RecordingInfo, Routed, Settings};
 use mcp_schema::Schemas;
 
 use crate::observe::observe;
 
 fn lines(file: &str, settings: Settings) -> Vec<u64> {
-    let found = observe(file.as_bytes(), settings, Origin::default());
+    let found = observe(file.as_bytes(), settings, RecordingInfo::default());
     found.iter().filter_map(|finding| finding.line).collect()
 }
 
@@ -93,9 +93,9 @@ fn request_with_used_id(name: &str) -> String {
 fn within(session_bytes: usize, file: &str) -> Vec<(u64, &'static str)> {
     let mut settings = Settings::default();
     settings.limits.session_bytes = session_bytes;
-    let mut origin = Origin::default();
-    origin.from_start = true;
-    let found = observe(file.as_bytes(), settings, origin);
+    let mut info = RecordingInfo::default();
+    info.from_start = true;
+    let found = observe(file.as_bytes(), settings, info);
     let mut found: Vec<_> =
         found.iter().map(|finding| (finding.line.unwrap_or(0), finding.rule.name)).collect();
     found.sort_unstable();
@@ -134,7 +134,7 @@ fn findings_beyond_the_limit_of_a_message_are_counted() {
     let mut settings = Settings::default();
     settings.limits.findings = 1;
     let engine = Engine::new(Schemas::embedded(), settings);
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     let mut findings = Findings::new(engine.settings());
     LineReader::new(&engine.settings().limits).read(line, |line| {
         let Routed::Judge(followed) = observer.follow(1, line, &mut Vec::new()) else {
@@ -155,7 +155,7 @@ fn findings_of_texts_beyond_the_limit_are_counted() {
     let mut settings = Settings::default();
     settings.limits.findings = 1;
     let engine = Engine::new(Schemas::embedded(), settings);
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     let mut reader = LineReader::new(&engine.settings().limits);
     for number in 1..=3 {
         reader.read(line.as_bytes(), |line| observer.follow(number, line, &mut Vec::new()));
@@ -177,7 +177,7 @@ fn messages_beyond_the_limit_are_passed_over() {
         let rules = |limit| -> Vec<&str> {
             let mut settings = Settings::default();
             settings.limits.message_bytes = limit;
-            let found = observe(line.as_bytes(), settings, Origin::default());
+            let found = observe(line.as_bytes(), settings, RecordingInfo::default());
             found.iter().map(|finding| finding.rule.name).collect()
         };
         assert_eq!(rules(message.len()), ["params-invalid"], "{line}");
@@ -195,7 +195,7 @@ fn texts_beyond_a_limit_are_not_parsed() {
             let mut settings = Settings::default();
             settings.limits.message_bytes = bytes;
             settings.limits.depth = depth;
-            let found = observe(line.as_bytes(), settings, Origin::default());
+            let found = observe(line.as_bytes(), settings, RecordingInfo::default());
             found.iter().map(|finding| finding.rule.name).collect()
         };
         assert_eq!(rules(text.len(), 2), ["params-invalid"], "{line}");
@@ -207,8 +207,8 @@ fn texts_beyond_a_limit_are_not_parsed() {
 #[test]
 fn files_have_faults_of_their_own() {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
-    let rules = |origin: Origin, is_trace: bool| -> Vec<&str> {
-        let mut observer = Observer::new(&engine, origin);
+    let rules = |info: RecordingInfo, is_trace: bool| -> Vec<&str> {
+        let mut observer = Observer::new(&engine, info);
         let mut judged = Vec::new();
         if is_trace {
             let record = br#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"method":"ping"}}"#;
@@ -220,11 +220,11 @@ fn files_have_faults_of_their_own() {
         observer.follow_unterminated(4, b"", &mut judged);
         judged.iter().flat_map(|judged| &judged.findings).map(|found| found.rule.name).collect()
     };
-    let mut written = Origin::default();
+    let mut written = RecordingInfo::default();
     written.from = Some(mcp_core::Side::Server);
     assert_eq!(rules(written, true), ["message-size-limit"]);
-    assert_eq!(rules(Origin::default(), true), ["message-size-limit"]);
-    assert_eq!(rules(Origin::default(), false), ["byte-order-mark", "message-size-limit"]);
+    assert_eq!(rules(RecordingInfo::default(), true), ["message-size-limit"]);
+    assert_eq!(rules(RecordingInfo::default(), false), ["byte-order-mark", "message-size-limit"]);
     assert_eq!(
         rules(written, false),
         ["byte-order-mark", "message-size-limit", "stdio-unterminated-line"]
@@ -310,7 +310,7 @@ fn many_sessions(count: usize) -> String {
 fn sessions_beyond_the_limit_are_forgotten_and_those_without_are_not() {
     let rules = |count| {
         let found =
-            observe(many_sessions(count).as_bytes(), Settings::default(), Origin::default());
+            observe(many_sessions(count).as_bytes(), Settings::default(), RecordingInfo::default());
         let of = |name| found.iter().filter(|finding| finding.rule.name == name).count();
         ["result-invalid", "request-id-reused", "result-type-missing", "response-unknown-id"]
             .map(of)
@@ -339,9 +339,9 @@ fn long_progress_tokens_are_told_apart() {
             "\"id\":1,\"method\":\"tools/call\",\"params\":{{\"name\":\"x\",\"_meta\":{{\"progressToken\":{token}}}}}"
         );
         let file = [line("client", call), report(&token, 1), report(&token, 1), report(&other, 1)];
-        let mut origin = Origin::default();
-        origin.from_start = true;
-        let found = observe(file.concat().as_bytes(), Settings::default(), origin);
+        let mut info = RecordingInfo::default();
+        info.from_start = true;
+        let found = observe(file.concat().as_bytes(), Settings::default(), info);
         let about_progress = found.iter().filter(|found| found.rule.name.starts_with("progress"));
         let found: Vec<_> =
             about_progress.map(|found| (found.line.unwrap(), found.rule.name)).collect();
@@ -371,7 +371,7 @@ fn unfinished_messages_of_all_conversations_have_room_together() {
         settings
     };
     let broken = |sessions: usize| {
-        let found = observe(file(sessions).as_bytes(), settings(), Origin::default());
+        let found = observe(file(sessions).as_bytes(), settings(), RecordingInfo::default());
         let lines = found.iter().filter(|finding| finding.rule.name == "stdout-non-json");
         lines.filter_map(|finding| finding.line).collect::<Vec<_>>()
     };

@@ -5,8 +5,8 @@ use std::fs;
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
 use mcp_rules::{
-    Content, Engine, Finding, Findings, HttpEvent, HttpPart, HttpRecord, Line, Origin, Settings,
-    SseEvent,
+    Content, Engine, Finding, Findings, HttpEvent, HttpPart, HttpRecord, Line, RecordingInfo,
+    Settings, SseEvent,
 };
 use mcp_schema::Schemas;
 
@@ -74,7 +74,7 @@ fn live_traffic_is_judged_as_its_recording_is() {
     for path in traces(&root()) {
         let file = fs::read(&path).unwrap();
         let Some(live) = judge_live(&file, settings_for(&path)) else { continue };
-        let recorded = observe(&file, settings_for(&path), Origin::default());
+        let recorded = observe(&file, settings_for(&path), RecordingInfo::default());
         let told = |findings: &[Finding]| -> Vec<_> {
             let mut told: Vec<(Option<u64>, &str, Option<Side>)> =
                 findings.iter().map(|found| (found.line, found.rule.name, found.from)).collect();

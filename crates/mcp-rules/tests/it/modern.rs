@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use mcp_rules::{Origin, Settings};
+use mcp_rules::{RecordingInfo, Settings};
 
 use crate::observe::observe;
 
@@ -14,7 +14,7 @@ fn rules(trace: &str) -> Vec<&'static str> {
 }
 
 fn rules_within(trace: &str, settings: Settings) -> Vec<&'static str> {
-    observe(trace.as_bytes(), settings, Origin::default())
+    observe(trace.as_bytes(), settings, RecordingInfo::default())
         .iter()
         .map(|finding| finding.rule.name)
         .collect()

@@ -1,12 +1,12 @@
 //! Runs a file through the engine as `plumb check` does, line by line.
 
-use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, Origin, Routed, Settings};
+use mcp_rules::{Engine, Finding, Findings, LineReader, Observer, RecordingInfo, Routed, Settings};
 use mcp_schema::Schemas;
 
 /// The findings in `file`, in order.
-pub(crate) fn observe(file: &[u8], settings: Settings, origin: Origin) -> Vec<Finding> {
+pub(crate) fn observe(file: &[u8], settings: Settings, info: RecordingInfo) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
-    let mut observer = Observer::new(&engine, origin);
+    let mut observer = Observer::new(&engine, info);
     let mut found = follow_lines(&engine, &mut observer, file, |_| ());
     let mut judged = Vec::new();
     observer.finish(&mut judged);
@@ -17,7 +17,7 @@ pub(crate) fn observe(file: &[u8], settings: Settings, origin: Origin) -> Vec<Fi
 /// The findings in `file` if every session is saved and restored between any two lines.
 pub(crate) fn observe_restored(file: &[u8], settings: Settings) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     let mut found = follow_lines(&engine, &mut observer, file, |observer| {
         for (_, session) in observer.sessions_mut() {
             let saved = serde_json::to_string(session).expect("sessions can be saved");
@@ -33,16 +33,16 @@ pub(crate) fn observe_restored(file: &[u8], settings: Settings) -> Vec<Finding> 
 /// The number of messages in `file`, and of results without a request.
 pub(crate) fn counts(file: &[u8]) -> (u64, u64) {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     follow_lines(&engine, &mut observer, file, |_| ());
     observer.finish(&mut Vec::new());
     (observer.messages(), observer.unmatched_results())
 }
 
 /// The findings in `file` if more may follow.
-pub(crate) fn observe_open(file: &[u8], settings: Settings, origin: Origin) -> Vec<Finding> {
+pub(crate) fn observe_open(file: &[u8], settings: Settings, info: RecordingInfo) -> Vec<Finding> {
     let engine = Engine::new(Schemas::embedded(), settings);
-    let mut observer = Observer::new(&engine, origin);
+    let mut observer = Observer::new(&engine, info);
     follow_lines(&engine, &mut observer, file, |_| ())
 }
 

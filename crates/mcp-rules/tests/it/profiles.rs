@@ -1,7 +1,7 @@
 //! What each profile requires and what it accepts.
 
 use mcp_core::Revision;
-use mcp_rules::{Layer, Level, Origin, Profile, Settings, Severity};
+use mcp_rules::{Layer, Level, Profile, RecordingInfo, Settings, Severity};
 
 use crate::observe::observe;
 
@@ -14,9 +14,9 @@ const HANDSHAKE: &str = r#"{"from":"client","msg":{"jsonrpc":"2.0","id":1,"metho
 fn rules_in(file: &str, profile: Profile, revision: Option<Revision>) -> Vec<&'static str> {
     let mut settings = Settings::default();
     settings.profile = profile;
-    let mut origin = Origin::default();
-    origin.revision = revision;
-    let findings = observe(file.as_bytes(), settings, origin);
+    let mut info = RecordingInfo::default();
+    info.revision = revision;
+    let findings = observe(file.as_bytes(), settings, info);
     findings.iter().map(|finding| finding.rule.name).collect()
 }
 
@@ -181,7 +181,7 @@ fn portability_is_on_for_every_rule_of_its_name_and_only_warns() {
         format!("{HANDSHAKE}{}", listing(r#"{"name":"a.b","inputSchema":{"type":"object"}}"#));
     let mut settings = Settings::default();
     settings.profile = Profile::Portability;
-    for finding in observe(file.as_bytes(), settings, Origin::default()) {
+    for finding in observe(file.as_bytes(), settings, RecordingInfo::default()) {
         assert!(finding.rule.name.starts_with("portable-"), "{}", finding.rule.name);
         assert_eq!(finding.severity, Severity::Warning);
         assert_eq!(finding.rule.level, Level::OptIn);

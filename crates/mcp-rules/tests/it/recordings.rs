@@ -1,7 +1,7 @@
 //! What a recording shows besides its messages: senders, places and counts.
 
 use mcp_core::Side;
-use mcp_rules::{Finding, Origin, Settings};
+use mcp_rules::{Finding, RecordingInfo, Settings};
 
 use crate::observe::{counts, observe};
 
@@ -32,7 +32,7 @@ fn recording(lines: &[&str]) -> String {
 }
 
 fn findings(file: &str) -> Vec<Finding> {
-    observe(file.as_bytes(), Settings::default(), Origin::default())
+    observe(file.as_bytes(), Settings::default(), RecordingInfo::default())
 }
 
 #[test]
@@ -90,31 +90,31 @@ fn messages_and_strays_are_counted() {
 
 #[test]
 fn a_recording_from_the_start_has_nothing_before_its_handshake() {
-    let mut origin = Origin::default();
-    origin.from_start = true;
+    let mut info = RecordingInfo::default();
+    info.from_start = true;
     for message in [
         r#"{"jsonrpc":"2.0","id":7,"method":"tools/list"}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/roots/list_changed"}"#,
     ] {
         let line = format!(r#"{{"from":"client","msg":{message}}}"#);
-        let rules = |origin| -> Vec<&str> {
-            let found = observe(line.as_bytes(), Settings::default(), origin);
+        let rules = |info| -> Vec<&str> {
+            let found = observe(line.as_bytes(), Settings::default(), info);
             found.iter().map(|finding| finding.rule.name).collect()
         };
-        assert_eq!(rules(origin), ["initialize-not-first"], "{message}");
-        assert!(rules(Origin::default()).is_empty(), "{message}");
+        assert_eq!(rules(info), ["initialize-not-first"], "{message}");
+        assert!(rules(RecordingInfo::default()).is_empty(), "{message}");
     }
 }
 
-fn rules(file: &str, settings: Settings, origin: Origin) -> Vec<(Option<u64>, &'static str)> {
-    let found = observe(file.as_bytes(), settings, origin);
+fn rules(file: &str, settings: Settings, info: RecordingInfo) -> Vec<(Option<u64>, &'static str)> {
+    let found = observe(file.as_bytes(), settings, info);
     found.iter().map(|finding| (finding.line, finding.rule.name)).collect()
 }
 
-fn written_by(side: Side) -> Origin {
-    let mut origin = Origin::default();
-    origin.from = Some(side);
-    origin
+fn written_by(side: Side) -> RecordingInfo {
+    let mut info = RecordingInfo::default();
+    info.from = Some(side);
+    info
 }
 
 #[test]
@@ -127,14 +127,14 @@ fn lines_of_a_trace_are_records_or_messages() {
         "7",
     ]);
     assert_eq!(
-        rules(&file, Settings::default(), Origin::default()),
+        rules(&file, Settings::default(), RecordingInfo::default()),
         [
             (Some(5), "trace-line-invalid"),
             (Some(7), "trace-line-invalid"),
             (Some(8), "message-not-object"),
         ]
     );
-    let plain = rules(r#"{"level":"info"}"#, Settings::default(), Origin::default());
+    let plain = rules(r#"{"level":"info"}"#, Settings::default(), RecordingInfo::default());
     assert_eq!(plain, [(Some(1), "message-unclassifiable")]);
 }
 
@@ -151,7 +151,7 @@ fn a_plain_file_is_a_stream_if_somebody_says_whose() {
     assert_eq!(found, expected);
     let blank = &observe(b"\n", Settings::default(), written_by(Side::Server))[0];
     assert_eq!((blank.from, blank.line), (Some(Side::Server), Some(1)));
-    assert!(rules("\n", Settings::default(), Origin::default()).is_empty());
+    assert!(rules("\n", Settings::default(), RecordingInfo::default()).is_empty());
 }
 
 #[test]
@@ -162,7 +162,7 @@ fn only_stdio_cares_for_line_breaks() {
         format!(r#"{{"from":"server","transport":"ws","raw":{message}}}"#),
         format!(r#"{{"from":"server","http":{{"status":200}},"raw":{message}}}"#),
     ];
-    let told = lines.map(|line| rules(&line, Settings::default(), Origin::default()).len());
+    let told = lines.map(|line| rules(&line, Settings::default(), RecordingInfo::default()).len());
     assert_eq!(told, [1, 0, 0]);
 }
 

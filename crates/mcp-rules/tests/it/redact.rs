@@ -6,7 +6,7 @@ use std::{
     hash::{BuildHasherDefault, DefaultHasher},
 };
 
-use mcp_rules::{Finding, Origin, Settings, redact::Redactor};
+use mcp_rules::{Finding, RecordingInfo, Settings, redact::Redactor};
 use proptest::prelude::*;
 
 use crate::{
@@ -34,18 +34,18 @@ fn places(findings: &[Finding]) -> Vec<String> {
     findings.iter().map(place).collect()
 }
 
-/// Every trace, with whatever the defaults mask, under three random keys.
+/// Every trace, masked by default settings under three random keys.
 #[test]
 fn every_masked_trace_has_the_same_findings() {
     let mut changed = 0;
     for path in traces(&root()) {
         let text = fs::read(&path).unwrap();
-        let expected = places(&observe(&text, settings_for(&path), Origin::default()));
+        let expected = places(&observe(&text, settings_for(&path), RecordingInfo::default()));
         for _ in 0..3 {
             let other = masked(&Redactor::new(RandomState::new()), &text);
             assert_eq!(other.len(), text.len());
             changed += usize::from(other != text);
-            let found = places(&observe(&other, settings_for(&path), Origin::default()));
+            let found = places(&observe(&other, settings_for(&path), RecordingInfo::default()));
             assert_eq!(found, expected, "{}\n{}", path.display(), String::from_utf8_lossy(&other));
         }
     }
@@ -71,9 +71,9 @@ fn masked_arguments_give_the_same_findings() {
     for path in traces(&root()) {
         let name = path.strip_prefix(root()).unwrap().to_string_lossy().into_owned();
         let text = fs::read(&path).unwrap();
-        let expected = places(&observe(&text, settings_for(&path), Origin::default()));
+        let expected = places(&observe(&text, settings_for(&path), RecordingInfo::default()));
         let other = masked(&redactor, &text);
-        let found = places(&observe(&other, settings_for(&path), Origin::default()));
+        let found = places(&observe(&other, settings_for(&path), RecordingInfo::default()));
         if found != expected && !ABOUT_VALUES.iter().any(|known| name.starts_with(known)) {
             different.push(name);
         }
@@ -211,7 +211,7 @@ fn a_header_that_repeats_what_a_pointer_leads_to_is_masked() {
 }
 
 proptest! {
-    /// Whatever the line is, its length stays, and so does everything that structure is made of.
+    /// Masking preserves the length and the structural characters of any line.
     #[test]
     fn any_line_keeps_its_length(line in any::<Vec<u8>>()) {
         let mut other = line.clone();
@@ -233,6 +233,6 @@ proptest! {
         prop_assert_eq!(other.len(), line.len());
         let read: serde_json::Value = serde_json::from_slice(&other).expect("still JSON");
         prop_assert!(read["raw"].is_string());
-        let _ = observe(&other, Settings::default(), Origin::default());
+        let _ = observe(&other, Settings::default(), RecordingInfo::default());
     }
 }

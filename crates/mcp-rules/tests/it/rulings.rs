@@ -1,18 +1,18 @@
-//! Which lines of a recording may pass, for those who make it of live traffic.
+//! Decisions on which lines may pass while live traffic is recorded.
 
 use mcp_core::RefusalReason;
-use mcp_rules::{Engine, LineReader, Observer, Origin, Ruling, Settings};
+use mcp_rules::{Engine, LineReader, Observer, RecordingInfo, Ruling, Settings};
 use mcp_schema::Schemas;
 
-/// What is said of each line.
-fn rulings(lines: &[String], origin: Origin) -> Vec<Ruling> {
+/// The ruling on each line.
+fn rulings(lines: &[String], info: RecordingInfo) -> Vec<Ruling> {
     let engine = Engine::new(Schemas::embedded(), Settings::default());
-    let mut observer = Observer::new(&engine, origin);
+    let mut observer = Observer::new(&engine, info);
     let mut reader = LineReader::new(&engine.settings().limits);
     let numbered = (1..).zip(lines);
     numbered
         .map(|(number, line)| {
-            reader.read(line.as_bytes(), |read| observer.rule(number, read, |_| None))
+            reader.read(line.as_bytes(), |read| observer.decide(number, read, |_| None))
         })
         .collect()
 }
@@ -46,7 +46,7 @@ fn in_a_session_joined_midway_an_unpublished_version_does_not_pass() {
         response(2, REFUSED),
         request(3, "GET", "2099-01-01", ""),
     ];
-    let rulings = rulings(&lines, Origin::default());
+    let rulings = rulings(&lines, RecordingInfo::default());
     let reasons: Vec<Vec<RefusalReason>> = rulings
         .iter()
         .map(|ruling| ruling.refusals.iter().map(|refusal| refusal.reason).collect())
@@ -63,7 +63,7 @@ fn in_a_session_joined_midway_an_unpublished_version_does_not_pass() {
     for refusal in rulings.iter().flat_map(|ruling| &ruling.refusals) {
         assert!(refusal.message.contains("`2099-01-01`"), "{}", refusal.message);
     }
-    // A recording is silent about it.
+    // It is not reported when a recording is judged.
     assert!(rulings.iter().all(|ruling| ruling.findings().next().is_none()), "{rulings:?}");
 }
 
@@ -74,17 +74,17 @@ fn in_a_session_joined_midway_a_published_version_passes() {
         response(1, LISTED),
         request(3, "GET", "2025-11-25", ""),
     ];
-    for ruling in rulings(&lines, Origin::default()) {
+    for ruling in rulings(&lines, RecordingInfo::default()) {
         assert_eq!(ruling.refusals, []);
     }
 }
 
 #[test]
 fn where_the_revision_is_given_the_header_does_not_matter() {
-    let mut origin = Origin::default();
-    origin.revision = Some(mcp_core::Revision::V2025_11_25);
+    let mut info = RecordingInfo::default();
+    info.revision = Some(mcp_core::Revision::V2025_11_25);
     let lines = [request(1, "POST", "2099-01-01", LIST), response(1, LISTED)];
-    for ruling in rulings(&lines, origin) {
+    for ruling in rulings(&lines, info) {
         assert_eq!(ruling.refusals, []);
     }
 }

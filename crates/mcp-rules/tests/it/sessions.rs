@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use mcp_rules::{Finding, Origin, Settings};
+use mcp_rules::{Finding, RecordingInfo, Settings};
 
 use crate::{
     observe::{observe, observe_restored},
@@ -19,7 +19,7 @@ fn a_saved_and_restored_session_goes_on_as_if_nothing_had_happened() {
         let text = fs::read(&path).unwrap();
         let settings = settings_for(&path);
         let restored = observe_restored(&text, settings.clone());
-        let kept = observe(&text, settings, Origin::default());
+        let kept = observe(&text, settings, RecordingInfo::default());
         assert_eq!(restored, kept, "{}", path.display());
     }
 }
@@ -34,7 +34,7 @@ fn whoever_joins_late_accuses_nobody() {
         let lines: Vec<&str> = text.lines().collect();
         for first in 1..lines.len() {
             let rest = lines[first..].join("\n");
-            let found = observe(rest.as_bytes(), Settings::default(), Origin::default());
+            let found = observe(rest.as_bytes(), Settings::default(), RecordingInfo::default());
             if !found.is_empty() {
                 let name = path.file_name().unwrap().to_string_lossy().into_owned();
                 wrong.push(format!(

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use mcp_rules::{Layer, Level, Origin, Profile, Setting, Settings, Severity};
+use mcp_rules::{Layer, Level, Profile, RecordingInfo, Setting, Settings, Severity};
 
 use crate::observe::observe;
 
@@ -82,7 +82,7 @@ fn every_trace_gives_exactly_what_it_expects() {
         let text = fs::read_to_string(&path).unwrap();
         let mut found: BTreeMap<u64, Vec<String>> = BTreeMap::new();
         let mut details = String::new();
-        for finding in observe(text.as_bytes(), settings_for(&path), Origin::default()) {
+        for finding in observe(text.as_bytes(), settings_for(&path), RecordingInfo::default()) {
             let line = finding.line.unwrap();
             found.entry(line).or_default().push(finding.rule.name.to_owned());
             let _ =
@@ -106,7 +106,7 @@ fn every_finding_about_a_message_points_into_it() {
     for path in traces(&root()) {
         let text = fs::read_to_string(&path).unwrap();
         let lines: Vec<&str> = text.lines().collect();
-        for finding in observe(text.as_bytes(), settings_for(&path), Origin::default()) {
+        for finding in observe(text.as_bytes(), settings_for(&path), RecordingInfo::default()) {
             let about_json = !matches!(
                 finding.rule.layer,
                 Layer::Trace | Layer::Framing | Layer::Json | Layer::Http
@@ -136,7 +136,7 @@ fn severities_follow_the_case() {
     ] {
         let text = fs::read(root().join(trace)).unwrap();
         let rule = trace.split('/').nth(1);
-        let found = observe(&text, Settings::default(), Origin::default());
+        let found = observe(&text, Settings::default(), RecordingInfo::default());
         let last = found.iter().rfind(|finding| Some(finding.rule.name) == rule).unwrap();
         assert_eq!(last.severity, severity, "{trace}");
     }

@@ -1,16 +1,16 @@
-//! Many messages: what is remembered of one costs the next nothing.
+//! Many messages: remembering earlier ones does not make later ones more expensive.
 
 use mcp_core::{Revision, Side};
 use mcp_json::Parsed;
-use mcp_rules::{Cut, Framed, Framer, LineReader, Observer, Origin, Routed, Strictness};
+use mcp_rules::{Cut, Framed, Framer, LineReader, Observer, RecordingInfo, Routed, Strictness};
 
 use crate::{
     law,
     messages::{engine, judge, opening, parsed},
 };
 
-/// Holds a conversation to the law in which these lines are said again and again, with another
-/// NUMBER each time.
+/// Checks that a conversation scales linearly that repeats these lines, with a new NUMBER each
+/// time.
 #[track_caller]
 fn repeated(what: &str, size: usize, lines: &[(Side, &str)]) {
     let make = |n: usize| -> Vec<(Side, Parsed)> {
@@ -150,9 +150,9 @@ fn calls_of_tools_that_are_not_listed() {
     law("unlisted tools", 300, make, |lines| judge(&engine, Strictness::Observe, lines));
 }
 
-fn observe(file: &[u8], origin: Origin) -> usize {
+fn observe(file: &[u8], info: RecordingInfo) -> usize {
     let engine = engine();
-    let mut observer = Observer::new(&engine, origin);
+    let mut observer = Observer::new(&engine, info);
     let mut reader = LineReader::new(&engine.settings().limits);
     let mut findings = mcp_rules::Findings::new(engine.settings());
     let mut count = 0;
@@ -172,7 +172,7 @@ fn observe(file: &[u8], origin: Origin) -> usize {
 
 #[test]
 fn files() {
-    let mut server = Origin::default();
+    let mut server = RecordingInfo::default();
     server.from = Some(SERVER);
     for (what, line) in [
         ("braces", "{\n"),
@@ -195,7 +195,7 @@ fn files() {
         let line = |i| format!("{{\"from\":\"client\",\"session\":\"{i}\",\"raw\":\"[\"}}\n");
         (0..n).map(line).collect()
     };
-    law("sessions", 500, sessions, |file| observe(file.as_bytes(), Origin::default()));
+    law("sessions", 500, sessions, |file| observe(file.as_bytes(), RecordingInfo::default()));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What surrounds messages over HTTP: headers, URLs, statuses, ids of events.
+//! The HTTP around messages: headers, URLs, statuses, ids of events.
 
 use mcp_core::Side;
 use mcp_jsonrpc::Gate as _;

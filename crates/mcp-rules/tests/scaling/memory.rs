@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use mcp_core::{Revision, Side};
 use mcp_jsonrpc::Gate as _;
-use mcp_rules::{Carrier, Engine, LineReader, Observer, Origin, SessionGate, Settings, Strictness};
+use mcp_rules::{
+    Carrier, Engine, LineReader, Observer, RecordingInfo, SessionGate, Settings, Strictness,
+};
 use mcp_schema::Schemas;
 
 use crate::{
@@ -250,7 +252,7 @@ fn conversations_that_are_over_do_not_add_up() {
     let mut settings = Settings::default();
     settings.limits.session_bytes = 256 * 1024;
     let engine = Engine::new(Schemas::embedded(), settings);
-    let mut observer = Observer::new(&engine, Origin::default());
+    let mut observer = Observer::new(&engine, RecordingInfo::default());
     let mut reader = LineReader::new(&engine.settings().limits);
     let mut judged = Vec::new();
     let mut sessions = 0;

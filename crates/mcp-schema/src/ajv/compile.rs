@@ -103,7 +103,7 @@ impl<'d> Compiler<'d> {
         if is_dynamic || (!pointer.is_empty() && (is_text("$id") || is_text("$schema"))) {
             return Err(Declined);
         }
-        let at = Place { members: &members, pointer };
+        let at = CurrentSchema { members: &members, pointer };
         let mut found = Keywords::default();
         if let Some(reference) = at.get("$ref").and_then(Node::as_str) {
             let (schema, path) = self.target(&reference)?;
@@ -128,13 +128,17 @@ impl<'d> Compiler<'d> {
     }
 
     /// The schema directly under `keyword`.
-    pub(super) fn one(&mut self, at: &Place<'_, 'd>, keyword: &str) -> Option<Index> {
+    pub(super) fn one(&mut self, at: &CurrentSchema<'_, 'd>, keyword: &str) -> Option<Index> {
         let node = at.get(keyword).filter(|node| node.is_object() || node.as_bool().is_some())?;
         Some(self.index_of(node, format!("{}/{keyword}", at.pointer)))
     }
 
     /// The schemas in the list under `keyword`.
-    pub(super) fn list(&mut self, at: &Place<'_, 'd>, keyword: &str) -> Option<Vec<Branch>> {
+    pub(super) fn list(
+        &mut self,
+        at: &CurrentSchema<'_, 'd>,
+        keyword: &str,
+    ) -> Option<Vec<Branch>> {
         let node = at.get(keyword).filter(|node| node.is_array())?;
         let branch = |(position, node)| {
             let step = format!("{keyword}/{position}");
@@ -147,7 +151,7 @@ impl<'d> Compiler<'d> {
     /// The schemas in the map under `keyword`, in order. Other values are skipped.
     pub(super) fn map(
         &mut self,
-        at: &Place<'_, 'd>,
+        at: &CurrentSchema<'_, 'd>,
         keyword: &str,
     ) -> Option<Vec<(Box<str>, Branch)>> {
         let node = at.get(keyword).filter(|node| node.is_object())?;
@@ -227,12 +231,12 @@ impl<'d> Compiler<'d> {
 }
 
 /// The schema being read.
-pub(super) struct Place<'m, 'd> {
+pub(super) struct CurrentSchema<'m, 'd> {
     pub(super) members: &'m Members<'d>,
     pub(super) pointer: &'m str,
 }
 
-impl<'d> Place<'_, 'd> {
+impl<'d> CurrentSchema<'_, 'd> {
     pub(super) fn get(&self, keyword: &str) -> Option<Node<'d>> {
         self.members.get(keyword).map(|member| member.value)
     }
@@ -282,7 +286,7 @@ fn refers(node: Node<'_>) -> bool {
         || node.elements().any(refers)
 }
 
-fn kind(at: &Place<'_, '_>, found: &Keywords) -> Result<Option<Kind>, Declined> {
+fn kind(at: &CurrentSchema<'_, '_>, found: &Keywords) -> Result<Option<Kind>, Declined> {
     let Some(node) = at.get("type") else { return Ok(None) };
     let types = keywords::types(node).ok_or(Declined)?;
     let is_single = !node.is_array() || node.len() == 1;

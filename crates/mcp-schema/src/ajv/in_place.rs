@@ -59,7 +59,7 @@ impl<'c> Walk<'c> {
         }
     }
 
-    /// Comparing a value costs as much as it is large.
+    /// Whether the budget allows comparing the value, which costs as many steps as it has bytes.
     fn is_affordable(&mut self, node: Node<'_>) -> bool {
         self.allowance.spend(1 + node.raw().len() as u64 / 8)
     }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::program::{Number, Types};
 
 use super::canonical::canonical;
-use super::compile::{Compiler, Declined, Place};
+use super::compile::{Compiler, CurrentSchema, Declined};
 use super::{ArrayRule, Bound, Dependency, InPlace, Literal, NumberRule, ObjectRule, StringRule};
 
 /// Limit on the JSON text of schema values repeated in violations.
@@ -60,7 +60,7 @@ const OF_SCALARS: [&str; 8] = [
 /// Every keyword that can fail, except references.
 pub(super) const ALL: [&[&str]; 4] = [&OF_ANYTHING, &OF_SCALARS, &OF_ARRAYS, &OF_OBJECTS];
 
-pub(super) fn has_any(at: &Place<'_, '_>, keywords: &[&str]) -> bool {
+pub(super) fn has_any(at: &CurrentSchema<'_, '_>, keywords: &[&str]) -> bool {
     keywords.iter().any(|keyword| at.get(keyword).is_some())
 }
 
@@ -84,7 +84,7 @@ impl<'d> Compiler<'d> {
         self.draft == Draft::Draft202012
     }
 
-    pub(super) fn in_place(&mut self, at: &Place<'_, 'd>, rules: &mut Vec<InPlace>) {
+    pub(super) fn in_place(&mut self, at: &CurrentSchema<'_, 'd>, rules: &mut Vec<InPlace>) {
         if let Some(node) = at.get("const") {
             let value = if node.raw().len() > MAX_REPEATED { Value::Null } else { node.to_value() };
             rules.push(InPlace::Const(Literal { canonical: canonical(node), value }));
@@ -116,7 +116,7 @@ impl<'d> Compiler<'d> {
 
     pub(super) fn number(
         &self,
-        at: &Place<'_, 'd>,
+        at: &CurrentSchema<'_, 'd>,
         rules: &mut Vec<NumberRule>,
     ) -> Result<(), Declined> {
         for (keyword, comparison) in [
@@ -141,7 +141,7 @@ impl<'d> Compiler<'d> {
 
     pub(super) fn string(
         &self,
-        at: &Place<'_, 'd>,
+        at: &CurrentSchema<'_, 'd>,
         rules: &mut Vec<StringRule>,
     ) -> Result<(), Declined> {
         let bounds = bounds(at, ["maxLength", "minLength"])?;
@@ -154,7 +154,7 @@ impl<'d> Compiler<'d> {
 
     pub(super) fn array(
         &mut self,
-        at: &Place<'_, 'd>,
+        at: &CurrentSchema<'_, 'd>,
         rules: &mut Vec<ArrayRule>,
     ) -> Result<(), Declined> {
         rules.extend(bounds(at, ["maxItems", "minItems"])?.map(ArrayRule::Length));
@@ -200,7 +200,7 @@ impl<'d> Compiler<'d> {
 
     pub(super) fn object(
         &mut self,
-        at: &Place<'_, 'd>,
+        at: &CurrentSchema<'_, 'd>,
         rules: &mut Vec<ObjectRule>,
     ) -> Result<(), Declined> {
         rules.extend(bounds(at, ["maxProperties", "minProperties"])?.map(ObjectRule::Size));
@@ -241,7 +241,7 @@ impl<'d> Compiler<'d> {
     /// Name lists first, then schemas.
     fn dependencies(
         &mut self,
-        at: &Place<'_, 'd>,
+        at: &CurrentSchema<'_, 'd>,
         keyword: &'static str,
         rules: &mut Vec<ObjectRule>,
     ) {
@@ -264,7 +264,7 @@ impl<'d> Compiler<'d> {
 
 /// The bounds in a schema, upper bounds first.
 fn bounds(
-    at: &Place<'_, '_>,
+    at: &CurrentSchema<'_, '_>,
     [max, min]: [&'static str; 2],
 ) -> Result<impl Iterator<Item = Bound>, Declined> {
     let bound = |keyword, is_maximum, limit| Bound { keyword, is_maximum, limit };

@@ -27,7 +27,7 @@ impl Checklist {
         walk.schema(ROOT, node, &mut Evaluated::default());
         let mut found = walk.found;
         if walk.allowance.is_spent() {
-            return None; // Some of it might have been retracted.
+            return None; // Some violations might have been retracted later.
         }
         if found.len() > MAX_VIOLATIONS {
             found.truncate(MAX_VIOLATIONS);
@@ -208,7 +208,7 @@ impl<'c> Walk<'c> {
         fits
     }
 
-    /// One more than is shown means that there are more.
+    /// Whether one violation more than the maximum was found, which shows that there are more.
     fn is_full(&self) -> bool {
         self.found.len() > MAX_VIOLATIONS
     }

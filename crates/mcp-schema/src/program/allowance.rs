@@ -21,7 +21,7 @@ impl Allowance {
         Allowance { steps: step_budget(span.end - span.start), depth: MAX_DEPTH }
     }
 
-    /// Whether something was refused; the walk's result is then meaningless.
+    /// Whether the budget was exceeded; the walk's result is then meaningless.
     pub(crate) fn is_spent(&self) -> bool {
         self.steps == 0
     }

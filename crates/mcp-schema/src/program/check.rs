@@ -139,7 +139,7 @@ impl Program {
 impl ObjectRules {
     /// The property named by `key`, and its position.
     pub(super) fn find(&self, key: Node<'_>) -> Option<(usize, &Property)> {
-        // For a handful, comparing one by one beats searching.
+        // For a few properties, a linear search is fastest.
         const FEW: usize = 16;
         let position = if self.properties.len() <= FEW {
             let fingerprint = key.fingerprint();
@@ -209,7 +209,7 @@ impl Literal {
     }
 }
 
-/// Which members of an object do not count, as a later one has the same name.
+/// The members of an object that do not count because a later one has the same name.
 pub(super) struct Superseded<'a> {
     /// The last value of each name; nothing if no name of the document occurs twice.
     last: Option<HashMap<Cow<'a, [u8]>, u32>>,

@@ -5,14 +5,14 @@
 //! work a validator has with a given value, which the `jsonschema` crate cannot.
 
 mod names;
-mod place;
+mod surveyed_schema;
 mod surveyor;
 
 use mcp_json::Node;
 
 pub(crate) use self::names::Names;
 use self::{
-    place::{Cost, Place},
+    surveyed_schema::{Cost, SurveyedSchema},
     surveyor::Surveyor,
 };
 use crate::program::Patterns;
@@ -42,7 +42,7 @@ pub(crate) enum Fault {
 /// See the [module docs](self).
 #[derive(Debug)]
 pub(crate) struct Survey {
-    places: Vec<Place>,
+    places: Vec<SurveyedSchema>,
     pointers: Vec<String>,
     patterns: Patterns,
 }

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 
 use serde_json::{Map, Value};
 
-use super::{Cost, Fault, Names, Place, Survey};
+use super::{Cost, Fault, Names, Survey, SurveyedSchema};
 use crate::{
     program::{Patterns, TooCostly},
     violation::push_token,
@@ -56,8 +56,8 @@ impl<'d> Surveyor<'d> {
         index
     }
 
-    fn place(&mut self, at: &str) -> Result<Place, Fault> {
-        let mut place = Place::default();
+    fn place(&mut self, at: &str) -> Result<SurveyedSchema, Fault> {
+        let mut place = SurveyedSchema::default();
         let Some(Value::Object(keywords)) = self.names.document.pointer(at) else {
             // `true`, `false`, or something the meta-schema rejects.
             return Ok(place);

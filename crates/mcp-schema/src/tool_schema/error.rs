@@ -5,7 +5,7 @@ use crate::violation::Violation;
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum ToolSchemaError {
-    #[error("a tool schema is a JSON object")]
+    #[error("a tool schema must be a JSON object")]
     NotObject,
     #[error("the schema has {bytes} bytes, more than the limit of {limit}")]
     TooLarge { bytes: usize, limit: usize },
@@ -18,13 +18,13 @@ pub enum ToolSchemaError {
     Invalid { violations: Vec<Violation> },
     #[error("`{reference}` refers to another document, which is never fetched")]
     ExternalRef { reference: String },
-    #[error("`{reference}` leads nowhere")]
+    #[error("`{reference}` does not resolve")]
     DanglingRef { reference: String },
     #[error("a reference cannot be followed: {reason}")]
     Reference { reason: String },
-    #[error("#{pointer} applies itself to the same value for ever")]
+    #[error("#{pointer} applies itself to the same value endlessly")]
     EndlessRef { pointer: String },
-    #[error("too many schemas apply to one value inside each other, from #{pointer} on")]
+    #[error("too many nested schemas apply to the same value, from #{pointer} on")]
     TooIntricate { pointer: String },
     #[error("the regular expressions are too large or too many, up to the one at #{pointer}")]
     CostlyPatterns { pointer: String },

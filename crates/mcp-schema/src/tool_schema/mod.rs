@@ -147,7 +147,7 @@ impl ToolSchema {
     fn checklist(&self) -> Option<&Checklist> {
         let compile = || {
             let mut tape = Tape::new();
-            // It was within the limits when it was compiled.
+            // Parsing succeeded with these limits when the schema was compiled.
             let limits = Limits { max_bytes: usize::MAX, max_depth: usize::MAX };
             let schema = tape.parse(&self.text, limits).ok()?;
             let document = schema.root().to_value();
@@ -171,8 +171,8 @@ impl ToolSchema {
     }
 }
 
-/// Whether the schema at `node` is certainly valid; if `false`, [`ToolSchema::compile`] has to find
-/// out.
+/// Whether the schema at `node` is certainly valid; if `false`, [`ToolSchema::compile`] has to
+/// decide.
 fn is_plainly_valid(node: Node<'_>, default: Dialect, limits: ToolSchemaLimits) -> bool {
     let span = node.span();
     node.is_object()

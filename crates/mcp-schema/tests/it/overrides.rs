@@ -120,7 +120,7 @@ fn the_revision_comes_from_the_argument_the_name_or_the_content() {
     assert_eq!(revision(&given), Revision::V2025_11_25, "by the folder");
 
     let unclear = load("x.json", r#"{"$defs": {"Thing": {}}}"#).unwrap_err().to_string();
-    assert!(unclear.contains("say so with REVISION="), "{unclear}");
+    assert!(unclear.contains("specify it as REVISION="), "{unclear}");
 }
 
 #[track_caller]
@@ -146,8 +146,8 @@ fn unusable_documents_say_why() {
         &with(json!({"$ref": "https://example.com/x.json"})),
         "`https://example.com/x.json` is in another document, and references are never fetched",
     );
-    check_error("2025-11-25.json", &with(json!({"$ref": "#/$defs/Nothing"})), "leads nowhere");
-    check_error("2025-11-25.json", &with(json!({"$ref": "#/$defs/EmptyResult"})), "for ever");
+    check_error("2025-11-25.json", &with(json!({"$ref": "#/$defs/Nothing"})), "does not resolve");
+    check_error("2025-11-25.json", &with(json!({"$ref": "#/$defs/EmptyResult"})), "endlessly");
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(super) async fn connect(
     connect_through(None, builder, transport).await
 }
 
-/// Connects with `gate`, if the transport shows what surrounds messages to it as well.
+/// Connects with `gate`, if there is one that the transport also shows its HTTP traffic to.
 pub(super) async fn connect_through(
     gate: Option<Box<dyn Gate>>,
     mut builder: ClientBuilder,

@@ -209,14 +209,14 @@ impl Client {
                     known.insert(tool.name.clone(), Arc::new(marked));
                 } else {
                     tracing::warn!("a tool is left out: too many have header annotations");
-                    tracing::debug!(tool = tool.name, "it is this one");
+                    tracing::debug!(tool = tool.name, "the tool that is left out");
                     return false;
                 }
                 true
             }
             Err(reason) => {
                 tracing::warn!("a tool is left out: its header annotations are invalid");
-                tracing::debug!(tool = tool.name, %reason, "it is this one");
+                tracing::debug!(tool = tool.name, %reason, "the tool that is left out");
                 false
             }
         }

@@ -30,7 +30,7 @@ use crate::{
     feed::{Feed, Listener},
 };
 
-/// Several servers, reached through one [`Client`] each, as if they were one. Cheap to clone; all
+/// Presents several servers, each reached through its own [`Client`], as one. Cheap to clone; all
 /// clones are the same host.
 ///
 /// * Tools and prompts keep their own name if no other server has it. Otherwise each is called

@@ -16,7 +16,7 @@ use mcp_jsonrpc::{
 use mcp_rules::header_mismatches;
 use mcp_transport::http::{
     headers,
-    server::{Application, HttpFault, HttpService, HttpSettings, Refused, RequestInfo},
+    server::{Application, HttpFault, HttpService, HttpSettings, RejectionResponse, RequestInfo},
     watch::HttpWatch,
 };
 
@@ -91,7 +91,7 @@ impl Application for HttpApplication {
         head: &Parts,
         _: &Bytes,
         parsed: Option<&Parsed>,
-    ) -> Result<RequestInfo, Refused> {
+    ) -> Result<RequestInfo, RejectionResponse> {
         let header_version = self.header_version(&head.headers);
         let Some(parsed) = parsed else {
             // Whatever its headers say, it is not a message of a session. A conversation of its own
@@ -225,7 +225,11 @@ impl HttpApplication {
     }
 
     /// Checks that the headers match the body.
-    fn compare(&self, envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Refused> {
+    fn compare(
+        &self,
+        envelope: &Envelope<'_>,
+        headers: &HeaderMap,
+    ) -> Result<(), RejectionResponse> {
         compare_version(envelope, headers).map_err(|message| refused(envelope, message))?;
         let headers = http_watch::headers(headers);
         let params = |tool: &str| {
@@ -285,7 +289,7 @@ fn expects_response(root: Node<'_>) -> bool {
     if root.is_array() { root.is_empty() || root.elements().any(expects) } else { expects(root) }
 }
 
-fn refused(envelope: &Envelope<'_>, message: String) -> Refused {
+fn refused(envelope: &Envelope<'_>, message: String) -> RejectionResponse {
     let id = envelope.readable_id().unwrap_or(JsonRpcId::Null);
     let response = Response {
         id: id.to_request_id().unwrap_or_else(|| 0.into()),
@@ -293,5 +297,5 @@ fn refused(envelope: &Envelope<'_>, message: String) -> Refused {
         outcome: Err(Error::HeaderMismatch { message }),
     };
     let body = response.to_json_rpc(id, Dispatch::Mcp).to_bytes();
-    Refused { status: StatusCode::BAD_REQUEST, body }
+    RejectionResponse { status: StatusCode::BAD_REQUEST, body }
 }

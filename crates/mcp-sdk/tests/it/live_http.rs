@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_rules::{Engine, Findings, LineReader, Observer, Origin, Routed};
+use mcp_rules::{Engine, Findings, LineReader, Observer, RecordingInfo, Routed};
 use mcp_sdk::{
     Client, Finding, NoArguments, Server, Settings, Strictness, TraceEntry, TraceWriter,
     Validation, core::Revision, schema::Schemas, transport::http::server::HttpSettings,
@@ -48,8 +48,8 @@ impl Live {
     fn recorded(&self) -> Vec<String> {
         let mut trace = self.trace.lock().unwrap();
         let engine = Engine::new(Schemas::embedded(), Settings::default());
-        let origin = Origin::default();
-        let mut observer = Observer::new(&engine, origin);
+        let info = RecordingInfo::default();
+        let mut observer = Observer::new(&engine, info);
         let (mut findings, mut judged) = (Findings::new(engine.settings()), Vec::new());
         let mut found = Vec::new();
         let mut reader = LineReader::new(&engine.settings().limits);

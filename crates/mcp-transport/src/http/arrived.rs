@@ -2,7 +2,7 @@ use bytes::Bytes;
 use mcp_core::{Inbound, Refusal, Ticket};
 use mcp_json::Parsed;
 
-/// A message that has arrived. If it was parsed or judged on the way, nobody has to do so again.
+/// A received message, with the results of parsing and judging it if that has already been done.
 #[derive(Debug)]
 pub(crate) enum Arrived {
     Text(Bytes),
@@ -21,7 +21,7 @@ impl Arrived {
         }
     }
 
-    /// With what a watch has said about it.
+    /// Adds the verdict of a watch.
     pub(crate) fn judged(self, refusals: Option<Vec<Refusal>>) -> Arrived {
         match self {
             Arrived::Text(bytes) => Arrived::Text(bytes),
@@ -44,7 +44,7 @@ impl Arrived {
         }
     }
 
-    /// As the body of a response that rejects an exchange.
+    /// Converts it to the body of a response that rejects an exchange.
     pub(crate) fn error_body(self, ticket: Ticket) -> Inbound {
         let (bytes, refusals) = match self {
             Arrived::Text(bytes) => (bytes, None),

@@ -32,12 +32,12 @@ pub fn server_config(certificates: &[u8], key: &[u8]) -> Result<Arc<ServerConfig
     config(certificates, key, WebPkiClientVerifier::no_client_auth())
 }
 
-/// The same, for clients that show a certificate which one of `authorities` (PEM) has signed. Others
-/// are not served.
+/// Like [`server_config`], but accepts only clients with a certificate signed by one of
+/// `authorities` (PEM).
 ///
 /// # Errors
 ///
-/// As above, and if there is no usable authority.
+/// As for [`server_config`], or if there is no usable authority.
 pub fn server_config_for_clients(
     certificates: &[u8],
     key: &[u8],

@@ -9,18 +9,18 @@ use mcp_json::Parsed;
 
 /// Sees the HTTP traffic of one conversation.
 ///
-/// A request and everything that answers it have the number of their exchange in common. Whoever
-/// made a watch can find it again behind the trait, see [`Any`].
+/// A request and everything that answers it share the number of their exchange. Through [`Any`], a
+/// watch can be downcast to the type that implements it.
 pub trait HttpWatch: Any + fmt::Debug + Send + Sync {
-    /// Parses a text that has arrived; `None` if it is not JSON. It travels on in this form, so that
-    /// nothing has to parse it again.
+    /// Parses a received text; `None` if it is not JSON. It is passed on in this form, so that nothing
+    /// parses it again.
     fn parse(&self, text: &Bytes) -> Option<Parsed>;
 
     /// A request, with its body.
     ///
     /// # Errors
     ///
-    /// If it may not pass, and why. What a client sends itself has left by then.
+    /// Why it is blocked. A client's own requests are already sent by then.
     fn request(
         &self,
         exchange: u64,
@@ -32,7 +32,7 @@ pub trait HttpWatch: Any + fmt::Debug + Send + Sync {
     ///
     /// # Errors
     ///
-    /// If it is blocked, and why. A server's own responses are already sent by then.
+    /// Why it is blocked. A server's own responses are already sent by then.
     fn response(
         &self,
         exchange: u64,
@@ -88,12 +88,12 @@ pub struct WatchedEvent<'a> {
     pub data: WatchedBody<'a>,
 }
 
-/// What may pass.
+/// The verdict on something that may pass.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(clippy::exhaustive_structs, reason = "watches build it")]
 pub struct Passed {
-    /// What was said about the message in it, if that was judged too. It passes on to the
-    /// conversation even if it is rejected: there it gets its answer.
+    /// The verdict on the message in it, if that was judged too. Even a rejected message is passed
+    /// to the conversation, which answers it.
     pub refusals: Option<Vec<Refusal>>,
 }
 

@@ -114,9 +114,9 @@ async fn secure(
     settings: &WsClientSettings,
 ) -> Result<Metered, TransportError> {
     let refused =
-        |reason: String| TransportError::Connect(format!("no TLS with `{name}`: {reason}"));
+        |reason: String| TransportError::Connect(format!("TLS with `{name}` failed: {reason}"));
     let Some(config) = &settings.tls else {
-        return Err(refused("no TLS configuration is set".into()));
+        return Err(refused("no TLS configuration is set; see `WsClientSettings::tls`".into()));
     };
     let server = rustls::pki_types::ServerName::try_from(name.to_owned())
         .map_err(|error| refused(error.to_string()))?;
@@ -129,7 +129,7 @@ async fn secure(
 #[cfg(not(feature = "tls"))]
 async fn secure(_: TcpStream, name: &str, _: &WsClientSettings) -> Result<Metered, TransportError> {
     std::future::ready(Err(TransportError::Connect(format!(
-        "no TLS with `{name}`: this program was built without it"
+        "TLS with `{name}` is not available: this program was built without the feature `tls`"
     ))))
     .await
 }

@@ -29,7 +29,7 @@ use super::{
     WsSettings, WsTransport,
     metered::{Metered, Traffic},
     partial::PartialMessage,
-    places::{Place, Presence},
+    slots::{Slot, SlotActivity},
     writer::Writer,
 };
 use crate::ending::Ending;
@@ -38,7 +38,7 @@ use crate::ending::Ending;
 const OVERHEAD: usize = 32;
 /// The cost of a pong besides its payload.
 const PONG_HEADER: usize = 6;
-/// How many bytes of pongs may wait to be written before nothing more is read.
+/// Nothing more is read while more than this many bytes of pongs wait to be written.
 const MAX_PONGS: usize = 16 * 1024;
 
 pub(super) type Socket = WebSocketStream<Metered>;
@@ -61,10 +61,10 @@ pub(super) struct Link {
     pub(super) traffic: Arc<Traffic>,
     /// Someone is waiting to receive, so anything that arrives is noticed.
     receiver_waits: AtomicBool,
-    /// The message that is arriving, on the side of a server.
+    /// The incoming message that is not yet complete; servers only.
     partial: Option<Arc<PartialMessage>>,
-    /// Where it is noted that the conversation is in use.
-    presence: Option<Arc<Presence>>,
+    /// Records that the conversation is in use, for the listener.
+    activity: Option<Arc<SlotActivity>>,
     /// Bytes of pongs since everything was last written. `tungstenite` would queue any number.
     pongs: AtomicUsize,
     /// Wakes the receiver when pongs were written.
@@ -96,7 +96,7 @@ impl Link {
         mut socket: Socket,
         settings: &WsSettings,
         partial: Option<Arc<PartialMessage>>,
-        held: Option<Place>,
+        held: Option<Slot>,
     ) -> WsTransport {
         let capacity =
             settings.queue_bytes.clamp(1, (u32::MAX as usize).min(Semaphore::MAX_PERMITS));
@@ -118,7 +118,7 @@ impl Link {
             traffic,
             receiver_waits: AtomicBool::new(false),
             partial,
-            presence: held.as_ref().map(|place| Arc::clone(place.presence())),
+            activity: held.as_ref().map(|slot| Arc::clone(slot.activity())),
             pongs: AtomicUsize::new(0),
             pongs_written: AtomicWaker::new(),
             pongs_wait: Notify::new(),
@@ -145,8 +145,8 @@ impl Link {
             drop(queue);
             return Err(self.why_closed());
         }
-        if let Some(presence) = &self.presence {
-            presence.sent();
+        if let Some(activity) = &self.activity {
+            activity.sent();
         }
         Ok(())
     }
@@ -171,8 +171,8 @@ impl Link {
                     if let Some(partial) = &self.partial {
                         partial.completed();
                     }
-                    if let Some(presence) = &self.presence {
-                        presence.received();
+                    if let Some(activity) = &self.activity {
+                        activity.received();
                     }
                     let bytes = Bytes::from(text);
                     return Poll::Ready(Ok(Some(Inbound::Message { ticket: None, bytes })));
@@ -196,7 +196,8 @@ impl Link {
         }
     }
 
-    /// Whether there is room for another pong; otherwise has them written and waits for that.
+    /// Whether there is room for another pong. If not, asks the writer to write the waiting ones and
+    /// registers to be woken when it has.
     fn has_written_pongs(&self, context: &mut Context<'_>) -> bool {
         let has_room = || self.pongs.load(Ordering::Relaxed) < MAX_PONGS;
         if has_room() {
@@ -207,7 +208,7 @@ impl Link {
         has_room()
     }
 
-    /// Everything is written, pongs included. Called while the socket is held.
+    /// Called when everything is written, including pongs, while the socket is locked.
     pub(super) fn written_everything(&self) {
         self.pongs.store(0, Ordering::Relaxed);
         self.pongs_written.wake();
@@ -290,9 +291,11 @@ impl Link {
         lock(&self.queue).failure.clone().unwrap_or(TransportError::Closed)
     }
 
-    /// Ends an idle conversation in favour of another.
-    fn give_way(&self) {
-        self.end(Some(TransportError::Lost("the place was needed for another client".into())));
+    /// Ends this idle conversation to make room for another.
+    fn close_for_another(&self) {
+        self.end(Some(TransportError::Lost(
+            "closed while idle to make room for another client".into(),
+        )));
         self.start_closing(Some(close_frame(CloseCode::Again, "there are too many clients")));
     }
 
@@ -356,14 +359,14 @@ impl Link {
     }
 }
 
-/// Runs the writer until the connection is closed, which frees the place.
-async fn run(writer: Writer, link: Arc<Link>, held: Option<Place>) {
+/// Runs the writer until the connection is closed, which frees the slot.
+async fn run(writer: Writer, link: Arc<Link>, held: Option<Slot>) {
     let mut running = pin!(writer.run());
-    if let Some(place) = &held {
+    if let Some(slot) = &held {
         tokio::select! {
             biased;
             () = &mut running => return,
-            () = place.presence().is_needed() => link.give_way(),
+            () = slot.activity().evicted() => link.close_for_another(),
         }
     }
     running.await;

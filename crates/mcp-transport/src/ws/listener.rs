@@ -9,8 +9,8 @@ use tokio::{
 
 use super::{
     WsTransport,
-    places::{Full, Place, Places},
     server::{WsServerSettings, accept_holding},
+    slots::{NoSlot, Slot, Slots},
 };
 use crate::listening::{AcceptBackoff, is_exhausted};
 
@@ -80,7 +80,7 @@ async fn listen(
     settings: WsServerSettings,
     opened: mpsc::Sender<WsTransport>,
 ) {
-    let places = Arc::new(Places::new(&settings));
+    let slots = Arc::new(Slots::new(&settings));
     let settings = Arc::new(settings);
     let mut backoff = AcceptBackoff::default();
     loop {
@@ -88,7 +88,7 @@ async fn listen(
             Ok(accepted) => accepted,
             Err(error) => {
                 if is_exhausted(&error) {
-                    places.make_room();
+                    slots.make_room();
                 }
                 backoff.pause(&error).await;
                 continue;
@@ -96,12 +96,12 @@ async fn listen(
         };
         backoff.reset();
         // Best effort: a client beyond the limit is not waited for.
-        match places.take(address.ip()) {
-            Ok(place) => {
-                tokio::spawn(accept_client(stream, Arc::clone(&settings), place, opened.clone()));
+        match slots.take(address.ip()) {
+            Ok(slot) => {
+                tokio::spawn(accept_client(stream, Arc::clone(&settings), slot, opened.clone()));
             }
-            Err(Full::Everywhere) => drop(stream.try_write(SERVICE_UNAVAILABLE)),
-            Err(Full::ForAddress) => drop(stream.try_write(TOO_MANY_REQUESTS)),
+            Err(NoSlot::Everywhere) => drop(stream.try_write(SERVICE_UNAVAILABLE)),
+            Err(NoSlot::ForAddress) => drop(stream.try_write(TOO_MANY_REQUESTS)),
         }
     }
 }
@@ -109,11 +109,11 @@ async fn listen(
 async fn accept_client(
     stream: TcpStream,
     settings: Arc<WsServerSettings>,
-    place: Place,
+    slot: Slot,
     opened: mpsc::Sender<WsTransport>,
 ) {
     let _ = stream.set_nodelay(true);
-    match accept_holding(stream, &settings, Some(place)).await {
+    match accept_holding(stream, &settings, Some(slot)).await {
         Ok(transport) => {
             // Fails when the listener is gone: the transport closes itself.
             let _ = opened.send(transport).await;

@@ -17,23 +17,24 @@
 //! | 1008 | a client's message takes longer than [`WsServerSettings::message_timeout`] |
 //! | 1009 | a message is longer than [`WsSettings::max_message`] |
 //! | 1011 | this side failed ([`WsCloseReason::InternalError`]) |
-//! | 1013 | the unfinished messages of all clients exceed [`WsServerSettings::unfinished`], or another client takes the place of an idle one |
+//! | 1013 | the unfinished messages of all clients exceed [`WsServerSettings::unfinished`], or an idle connection makes room for another client |
 //!
 //! Pings are answered, and sent every [`WsSettings::ping_interval`]. Both require that `receive` is
-//! being called; while it is not, the peer is not considered silent. A peer that sends pings and does
-//! not read the answers is no longer read either, and disconnected after [`WsSettings::stall_timeout`].
+//! being called; while it is not, the peer is not considered silent. From a peer that sends pings
+//! without reading the pongs, nothing more is read, and it is disconnected after
+//! [`WsSettings::stall_timeout`].
 //!
 //! A connection holds at most one incoming message and 32 KiB of what follows it, the queue of
-//! outgoing ones ([`WsSettings::queue_bytes`], or one longer message), as much again while they are
-//! being written, and 16 KiB of answers to pings.
+//! outgoing messages ([`WsSettings::queue_bytes`], or one longer message), as much again while they
+//! are being written, and 16 KiB of pongs.
 
 mod client;
 mod link;
 mod listener;
 mod metered;
 mod partial;
-mod places;
 mod server;
+mod slots;
 mod upgrade;
 mod writer;
 

@@ -11,13 +11,13 @@ use tokio::time::{Instant, Sleep, sleep};
 
 /// What the header and the mask of a control frame add to its payload.
 const CONTROL_HEADER: usize = 6;
-/// If we look at the deadline this much too late, it was us who did not read.
+/// If the deadline is noticed this much too late, this side was not reading, so the peer is not to
+/// blame.
 const LATE: Duration = Duration::from_secs(1);
 
-/// The message that is arriving over a connection: the memory it takes, and how long it takes.
+/// The incomplete incoming message of a connection: limits its memory and the time it may take.
 ///
-/// `tungstenite` buffers it and does not tell how much there is, so the bytes are counted as they are
-/// read.
+/// `tungstenite` buffers it without saying how much it holds, so bytes are counted as they are read.
 #[derive(Debug)]
 pub(super) struct PartialMessage {
     time_limit: Duration,
@@ -27,7 +27,7 @@ pub(super) struct PartialMessage {
 #[derive(Debug)]
 struct State {
     held: MemoryShare,
-    /// Not even the first message has arrived.
+    /// No message has been completed yet.
     is_first: bool,
     is_refused: bool,
     deadline: Option<Pin<Box<Sleep>>>,
@@ -50,7 +50,7 @@ impl PartialMessage {
         Err(io::ErrorKind::OutOfMemory.into())
     }
 
-    /// Whether there was no room for it.
+    /// Whether the memory limit was exceeded.
     pub(super) fn is_refused(&self) -> bool {
         self.lock().is_refused
     }

@@ -17,11 +17,11 @@ use tokio_tungstenite::{
 
 use super::{
     SUBPROTOCOL, WsSettings, WsTransport, link::Link, metered::Metered, partial::PartialMessage,
-    places::Place,
+    slots::Slot,
 };
 use crate::{
     Allowed,
-    allowed::{Foreign, check_source},
+    allowed::{SourceNotAllowed, check_source},
 };
 
 /// Settings of a server.
@@ -42,20 +42,20 @@ pub struct WsServerSettings {
     /// How long a message may take to arrive, from its first byte to its last. A client also has this
     /// time to begin its first message. Default: 30 seconds.
     pub message_timeout: Duration,
-    /// The memory for messages that have not arrived completely, shared by all connections that are
-    /// accepted with these settings or a clone of them. When it is used up, connections that send
-    /// more are closed. Default: 256 MiB.
+    /// The memory for incomplete incoming messages, shared by all connections that are accepted with
+    /// these settings or a clone of them. When it is used up, connections that send more are closed.
+    /// Default: 256 MiB.
     pub unfinished: MemoryBudget,
     /// Maximum number of connections of a [`WsListener`](super::WsListener). Beyond it, an idle one
-    /// gives way (1013), or the client gets 503. Default: 1,000.
+    /// is closed (1013); if none is idle, the client gets 503. Default: 1,000.
     pub max_connections: usize,
     /// Maximum number of connections from one address, or one /64 network of IPv6. Beyond it, an idle
-    /// one of these gives way, or the client gets 429. The machine's own address has no such limit.
-    /// Default: 100.
+    /// one of these is closed; if none is idle, the client gets 429. Loopback addresses have no such
+    /// limit. Default: 100.
     pub max_connections_per_address: usize,
-    /// How long a conversation is without a message in either direction before it may have to give
-    /// way to a new one. Nothing happens to it while there is room. A client that has not sent
-    /// anything may have to give way after half a second. Default: 1 minute.
+    /// How long a conversation must be without a message in either direction before it may be closed
+    /// to make room for a new one. While there is room, it stays open. A client that has not sent
+    /// anything may be closed after half a second. Default: 1 minute.
     pub idle_after: Duration,
     /// TLS configuration, for `wss`.
     #[cfg(feature = "tls")]
@@ -97,17 +97,17 @@ where
     accept_holding(stream, settings, None).await
 }
 
-/// The response to a request that opens a conversation, for HTTP servers that upgrade connections
-/// themselves; [`conversation`] goes on from there. `Err` if the client is rejected.
+/// The response to a WebSocket handshake, for HTTP servers that upgrade connections themselves.
+/// Pass the upgraded connection to [`conversation`].
 ///
 /// # Errors
 ///
-/// The response to send instead: the request is no proper upgrade, or [`WsServerSettings`] do not
-/// allow it.
+/// The response that rejects the client: its request is not a valid handshake, or
+/// [`WsServerSettings`] do not allow it.
 #[expect(clippy::result_large_err, reason = "both are responses")]
 pub fn answer(request: &Request, settings: &WsServerSettings) -> Result<Response, ErrorResponse> {
     let response = create_response(request).map_err(|error| {
-        refuse(StatusCode::BAD_REQUEST, &format!("this is no WebSocket handshake: {error}"))
+        refuse(StatusCode::BAD_REQUEST, &format!("not a WebSocket handshake: {error}"))
     })?;
     check_request(request, response, settings)
 }
@@ -128,22 +128,22 @@ where
 pub(super) async fn accept_holding<S>(
     stream: S,
     settings: &WsServerSettings,
-    held: Option<Place>,
+    held: Option<Slot>,
 ) -> Result<WsTransport, TransportError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
-    let needed = held.as_ref().map(|place| Arc::clone(place.presence()));
+    let needed = held.as_ref().map(|slot| Arc::clone(slot.activity()));
     let needed = async {
         match &needed {
-            Some(presence) => presence.is_needed().await,
+            Some(activity) => activity.evicted().await,
             None => std::future::pending().await,
         }
     };
     let opened = async {
         tokio::select! {
             biased;
-            () = needed => Err(TransportError::Connect("the place was needed".into())),
+            () = needed => Err(TransportError::Connect("closed to make room for another client".into())),
             opened = open(stream, settings, held) => opened,
         }
     };
@@ -159,7 +159,7 @@ where
 async fn open<S>(
     stream: S,
     settings: &WsServerSettings,
-    held: Option<Place>,
+    held: Option<Slot>,
 ) -> Result<WsTransport, TransportError>
 where
     S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
@@ -170,7 +170,7 @@ where
             tokio_rustls::TlsAcceptor::from(config.clone())
                 .accept(stream)
                 .await
-                .map_err(|error| TransportError::Connect(format!("no TLS: {error}")))?,
+                .map_err(|error| TransportError::Connect(format!("TLS failed: {error}")))?,
         ),
         None => Metered::new(stream),
     };
@@ -196,9 +196,11 @@ fn check_request(
     let headers = request.headers();
     if let Err(foreign) = check_source(&settings.hosts, &settings.origins, request.uri(), headers) {
         let (status, reason) = match foreign {
-            Foreign::Unclear => (StatusCode::BAD_REQUEST, "a request must name exactly one host"),
-            Foreign::Host(_) => (StatusCode::FORBIDDEN, "this Host is not served here"),
-            Foreign::Origin(_) => (StatusCode::FORBIDDEN, "this Origin is not allowed"),
+            SourceNotAllowed::Unclear => {
+                (StatusCode::BAD_REQUEST, "a request must name exactly one host")
+            }
+            SourceNotAllowed::Host(_) => (StatusCode::FORBIDDEN, "this Host is not served here"),
+            SourceNotAllowed::Origin(_) => (StatusCode::FORBIDDEN, "this Origin is not allowed"),
         };
         return Err(refuse(status, reason));
     }

@@ -65,7 +65,7 @@ async fn read_head(stream: &mut Metered) -> Result<(Response, Vec<u8>), Transpor
         if let Some(end) = memmem::find(&text[seen..], END_OF_HEAD) {
             let rest = text.split_off(seen + end + END_OF_HEAD.len());
             let parsed = Response::try_parse(&text).map_err(|error| explain(&error))?;
-            let (_, response) = parsed.ok_or_else(|| not_an_answer("it breaks off"))?;
+            let (_, response) = parsed.ok_or_else(|| not_an_answer("it is cut off"))?;
             return Ok((response, rest));
         }
         if read == 0 {

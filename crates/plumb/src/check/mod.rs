@@ -14,7 +14,7 @@ mod worker;
 
 use std::{fs, io};
 
-use mcp_rules::{Engine, Origin};
+use mcp_rules::{Engine, RecordingInfo};
 
 pub(crate) use self::{inputs::Skipped, queue::CAPTURE};
 use self::{
@@ -57,14 +57,14 @@ pub(crate) fn run(
     let mut failures: Vec<anyhow::Error> = errors.into_iter().map(anyhow::Error::from).collect();
     let engine = Engine::new(plan.schemas, plan.settings);
     let progress = Progress::new(plan.progress, total_size(&sources).unwrap_or(0));
-    let mut origin = Origin::default();
-    origin.revision = plan.forced_revision;
-    origin.from = plan.from;
-    origin.from_start = plan.from_start;
+    let mut info = RecordingInfo::default();
+    info.revision = plan.forced_revision;
+    info.from = plan.from;
+    info.from_start = plan.from_start;
     let wants_excerpts = renderer.wants_excerpts();
     let output = Output::new(renderer, &progress, plan.shown, fail_on, baseline);
     let files = sources.len() as u64;
-    let queue = Queue::new(&engine, origin, sources);
+    let queue = Queue::new(&engine, info, sources);
     let pipeline = Pipeline::new(&engine, queue, output, wants_excerpts, &progress);
     let (output, (unreadable, left_alone)) = pipeline.run(plan.jobs)?;
     skipped.extend(left_alone);

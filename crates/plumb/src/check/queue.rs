@@ -8,7 +8,7 @@ use std::{
 };
 
 use mcp_recording::har::{self, HarError, HarTrace};
-use mcp_rules::{Engine, Finding, Observer, Origin};
+use mcp_rules::{Engine, Finding, Observer, RecordingInfo};
 
 use super::{
     chunks::{Chunk, Chunks, Supply},
@@ -94,7 +94,7 @@ type LookedInto = (Box<dyn Read + Send>, Option<Vec<u64>>);
 /// What remains to be checked.
 pub(super) struct Queue<'e> {
     engine: &'e Engine,
-    origin: Origin,
+    info: RecordingInfo,
     max_line: usize,
     sources: std::vec::IntoIter<Source>,
     open: Option<Open<'e>>,
@@ -104,13 +104,13 @@ pub(super) struct Queue<'e> {
 }
 
 impl<'e> Queue<'e> {
-    pub(super) fn new(engine: &'e Engine, origin: Origin, sources: Vec<Source>) -> Queue<'e> {
+    pub(super) fn new(engine: &'e Engine, info: RecordingInfo, sources: Vec<Source>) -> Queue<'e> {
         // A record wraps a message, and may escape its bytes.
         let max_line =
             engine.settings().limits.message_bytes.saturating_mul(2).saturating_add(64 * 1024);
         let sources = sources.into_iter();
         let (failures, skipped) = (Vec::new(), Vec::new());
-        Queue { engine, origin, max_line, sources, open: None, tasks: 0, failures, skipped }
+        Queue { engine, info, max_line, sources, open: None, tasks: 0, failures, skipped }
     }
 
     /// Fills `chunk` with the next lines and returns its task; `None` if nothing is left.
@@ -171,7 +171,7 @@ impl<'e> Queue<'e> {
             let supply = if lines.is_some() { Supply::Whole } else { Supply::Gradual };
             let chunks = Chunks::new(source, supply, self.max_line);
             let following = Turns::new(Following {
-                observer: Observer::new(self.engine, self.origin),
+                observer: Observer::new(self.engine, self.info),
                 lines_before: 0,
                 max_line: self.max_line,
             });

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_recording::{Audience, LineStream, Tail, TailError};
+use mcp_recording::{LineHandler, LineStream, Tail, TailError};
 
 use super::notes::Notes;
 use crate::{
@@ -21,7 +21,7 @@ use crate::{
 const POLL: Duration = Duration::from_millis(100);
 
 /// Shows a file as it grows, and whatever takes its place. Returns only if that is impossible.
-pub(super) fn follow_forever<'e, A: Audience>(
+pub(super) fn follow_forever<'e, A: LineHandler>(
     notes: &Notes,
     file: PathBuf,
     mut tail: impl FnMut() -> Tail<'e, A>,
@@ -38,13 +38,13 @@ pub(super) fn follow_forever<'e, A: Audience>(
 /// Shows a file until another one takes its place, or until it begins anew.
 fn follow(
     notes: &Notes,
-    mut tail: Tail<'_, impl Audience>,
+    mut tail: Tail<'_, impl LineHandler>,
     growing: Growing,
     name: &str,
 ) -> anyhow::Result<PathBuf> {
     let mut lines = LineStream::new(growing, tail.max_line());
     loop {
-        tail.show_all(&mut lines).map_err(|error| broken(error, name))?;
+        tail.read_all(&mut lines).map_err(|error| broken(error, name))?;
         let growth = lines.source().growth();
         match growth.map_err(|error| broken(TailError::Read(error), name))? {
             Growth::Same => thread::sleep(POLL),

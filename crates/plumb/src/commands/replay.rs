@@ -10,7 +10,7 @@ use mcp_proxy::{
     replay::{Played, Player, ReplaySettings, Target},
     shutdown,
 };
-use mcp_rules::{Engine, Layer, Origin};
+use mcp_rules::{Engine, Layer, RecordingInfo};
 
 use super::{Outcome, notes::Notes, proxy::record_name};
 use crate::{
@@ -34,8 +34,8 @@ pub(crate) fn replay(args: &ReplayArgs, color: Color) -> anyhow::Result<Outcome>
     let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
-    let mut origin = Origin::default();
-    origin.revision = plan.forced_revision;
+    let mut info = RecordingInfo::default();
+    info.revision = plan.forced_revision;
     let limit = plan.settings.limits.message_bytes;
     let engine = Arc::new(Engine::new(schemas, plan.settings));
 
@@ -66,7 +66,7 @@ pub(crate) fn replay(args: &ReplayArgs, color: Color) -> anyhow::Result<Outcome>
     settings.timeout = Duration::from_secs(args.timeout.into());
     settings.max_message = limit;
     settings.keep_pauses = args.keep_pauses;
-    let replayed = run(args, Player::new(target, tap.clone(), settings), &engine, origin)?;
+    let replayed = run(args, Player::new(target, tap.clone(), settings), &engine, info)?;
     let counts = tap.finish();
     if counts.record_failed || counts.lost > 0 {
         return Err(Failure::new("the new conversation could not be recorded as a whole")
@@ -92,7 +92,7 @@ fn run(
     args: &ReplayArgs,
     mut player: Player,
     engine: &Engine,
-    origin: Origin,
+    info: RecordingInfo,
 ) -> anyhow::Result<Replayed> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
@@ -100,7 +100,7 @@ fn run(
             // Signals are listened for before the server is started.
             biased;
             () = shutdown::requested() => None,
-            outcome = replay::play(&args.trace, &mut player, engine, origin) => Some(outcome),
+            outcome = replay::play(&args.trace, &mut player, engine, info) => Some(outcome),
         };
         let done = player.finish().await;
         match outcome {

@@ -5,7 +5,7 @@ use std::{
 };
 
 use mcp_recording::{LineStream, Tail};
-use mcp_rules::{Engine, Origin};
+use mcp_rules::{Engine, RecordingInfo};
 
 use super::{
     Outcome,
@@ -31,16 +31,16 @@ pub(crate) fn tail(args: TailArgs, color: Color) -> anyhow::Result<Outcome> {
     let notes = Notes::new(Palette::of_stderr(color), Verbosity::Normal);
     let schemas = notes.load(&plan.overrides, plan.overrides_required)?;
     notes.without_effect(&plan.without_effect);
-    let mut origin = Origin::default();
-    origin.revision = plan.forced_revision;
-    origin.from = from;
-    origin.from_start = config.from_start.unwrap_or(false);
+    let mut info = RecordingInfo::default();
+    info.revision = plan.forced_revision;
+    info.from = from;
+    info.from_start = config.from_start.unwrap_or(false);
     let engine = Engine::new(schemas, plan.settings);
     let name = shown_path(&file);
     let view = LiveView { palette: Palette::of_stdout(color), width: stdout_width() };
     end_on_interrupt()?;
     if file == Path::new("-") {
-        let tail = Tail::new(&engine, origin, Printed { view, out: io::stdout() });
+        let tail = Tail::new(&engine, info, Printed { view, out: io::stdout() });
         show_to_end(tail, io::stdin(), "standard input")?;
         return Ok(Outcome::Clean);
     }
@@ -48,13 +48,13 @@ pub(crate) fn tail(args: TailArgs, color: Color) -> anyhow::Result<Outcome> {
     if no_follow {
         let growing = Growing::open(file).map_err(unreadable)?;
         let growing = growing.ok_or_else(|| unreadable(io::ErrorKind::NotFound.into()))?;
-        let tail = Tail::new(&engine, origin, Printed { view, out: io::stdout() });
+        let tail = Tail::new(&engine, info, Printed { view, out: io::stdout() });
         show_to_end(tail, growing, &name)?;
         return Ok(Outcome::Clean);
     }
     follow_forever(&notes, file, || {
         let view = LiveView { width: stdout_width(), ..view };
-        Tail::new(&engine, origin, Printed { view, out: io::stdout() })
+        Tail::new(&engine, info, Printed { view, out: io::stdout() })
     })
     .map(|never| match never {})
 }
@@ -65,7 +65,7 @@ fn show_to_end(
     name: &str,
 ) -> anyhow::Result<()> {
     let mut lines = LineStream::new(source, tail.max_line());
-    tail.show_all(&mut lines).map_err(|error| broken(error, name))?;
+    tail.read_all(&mut lines).map_err(|error| broken(error, name))?;
     Ok(tail.finish(&mut lines)?)
 }
 

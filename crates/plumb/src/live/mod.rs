@@ -282,7 +282,7 @@ mod tests {
         for columns in [0, 40, 100, 1000] {
             let line = shown(&hostile, None, columns);
             assert_eq!(line.matches('\n').count(), 1);
-            assert!(!line.trim_end().contains(mcp_core::is_unseen), "{line:?}");
+            assert!(!line.trim_end().contains(mcp_core::is_invisible), "{line:?}");
             assert!(line.len() < 1000);
         }
     }

@@ -10,7 +10,7 @@ use mcp_proxy::{
     replay::{Cue, Player, ReplayError},
 };
 use mcp_recording::{LineStream, MAX_LINE, Piece};
-use mcp_rules::{Engine, LineReader, Observer, Origin};
+use mcp_rules::{Engine, LineReader, Observer, RecordingInfo};
 
 pub(crate) use self::{
     findings::{FindingTally, Shift},
@@ -31,11 +31,11 @@ pub(crate) async fn play(
     path: &Path,
     player: &mut Player,
     engine: &Engine,
-    origin: Origin,
+    info: RecordingInfo,
 ) -> Result<FindingTally, PlayError> {
     let mut lines = LineStream::new(File::open(path)?, MAX_LINE);
     let mut reader = LineReader::new(&engine.settings().limits);
-    let mut observer = Observer::new(engine, origin);
+    let mut observer = Observer::new(engine, info);
     let mut conversations = Conversations::default();
     let mut tally = FindingTally::default();
     let mut text = Vec::new();
@@ -54,7 +54,7 @@ pub(crate) async fn play(
             continue;
         }
         let (ruling, cue) = reader.read(line, |line| {
-            let ruling = observer.rule(number, line, |_| Some(false));
+            let ruling = observer.decide(number, line, |_| Some(false));
             (ruling, Cue::of(line, &mut conversations))
         });
         ruling.findings().for_each(|finding| tally.add(finding));

@@ -4,7 +4,7 @@ mod growing;
 
 use std::io::{self, Write};
 
-use mcp_recording::{Audience, Shown};
+use mcp_recording::{LineHandler, TailLine};
 use mcp_rules::{Finding, Followed};
 
 pub(crate) use self::growing::{Growing, Growth};
@@ -17,9 +17,9 @@ pub(crate) struct Printed<W> {
     pub(crate) out: W,
 }
 
-impl<W: Write> Audience for Printed<W> {
-    fn line(&mut self, number: u64, shown: Shown<'_>) -> io::Result<()> {
-        let Shown { line, followed, findings, .. } = shown;
+impl<W: Write> LineHandler for Printed<W> {
+    fn line(&mut self, number: u64, shown: TailLine<'_>) -> io::Result<()> {
+        let TailLine { line, followed, findings, .. } = shown;
         let passing = match line {
             None => Passing { name: "too long".to_owned(), ..Passing::default() },
             Some(line) if line.text().trim_ascii().is_empty() && findings.is_empty() => {

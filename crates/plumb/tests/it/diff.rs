@@ -32,7 +32,11 @@ fn nothing_a_peer_chose_reaches_the_terminal_as_it_is() {
     let place =
         Place::new().file("a.jsonl", hostile).file("b.jsonl", &hostile.replace("0007", "0008"));
     let run = place.run(&["diff", "a.jsonl", "b.jsonl"]).exits(1);
-    assert!(!run.stdout.contains(|it| it != '\n' && mcp_core::is_unseen(it)), "{:?}", run.stdout);
+    assert!(
+        !run.stdout.contains(|it| it != '\n' && mcp_core::is_invisible(it)),
+        "{:?}",
+        run.stdout
+    );
 }
 
 #[test]

@@ -73,10 +73,10 @@ fn a_broken_capture_does_not_hide_the_rest() {
         .run(&["check", "broken.har", "good.jsonl"])
         .exits(2)
         .complains("could not read broken.har")
-        .complains("no HAR capture")
+        .complains("not a HAR capture")
         .prints("in 2 messages");
     place.run(&["check", "none.har"]).exits(2).complains("`log.entries`");
-    place.run(&["check", "empty.har"]).exits(2).complains("no HAR capture");
+    place.run(&["check", "empty.har"]).exits(2).complains("not a HAR capture");
 }
 
 #[test]

@@ -18,7 +18,7 @@ const HOSTILE: &str = "\u{1b}[2J\u{7}\u{9b}31m\u{202e}\u{2066}\u{e0041}\n::error
 /// No byte of an output may do any of that. Line feeds are ours.
 #[track_caller]
 fn assert_harmless(output: &str, what: &str) {
-    let unseen = |character: char| character != '\n' && mcp_core::is_unseen(character);
+    let unseen = |character: char| character != '\n' && mcp_core::is_invisible(character);
     assert!(!output.contains(unseen), "{what}: {output:?}");
     assert!(!output.lines().any(|line| line.starts_with("::error::x")), "{what}: {output:?}");
 }

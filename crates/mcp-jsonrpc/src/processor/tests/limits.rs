@@ -1,4 +1,4 @@
-//! What strangers send costs what it weighs, and gets the answers it deserves.
+//! Requests of a peer are limited by the memory they hold, and refused ones get an error.
 
 use super::*;
 

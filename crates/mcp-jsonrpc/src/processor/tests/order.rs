@@ -1,11 +1,11 @@
-//! What we send is judged in the order in which it travels.
+//! Outgoing messages are judged in the order in which they are sent.
 
 use mcp_core::Framing;
 
 use super::*;
 
-/// Keeps a message for a while before it travels: the earlier ones longer than the later ones. Over
-/// exchanges each travels at once, and then waits for an answer.
+/// Delays each message before it is sent, the earlier ones longer than the later ones. With HTTP
+/// exchanges each is sent at once, and then waits for an answer.
 #[derive(Debug)]
 struct SlowWire {
     framing: Framing,

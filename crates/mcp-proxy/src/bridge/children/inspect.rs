@@ -9,7 +9,7 @@ use mcp_jsonrpc::{Envelope, JsonRpcError, JsonRpcResponse, MessageKind};
 use mcp_rules::{HeaderParams, header_mismatches};
 use mcp_transport::http::{
     headers::PROTOCOL_VERSION,
-    server::{Refused, RequestInfo},
+    server::{RejectionResponse, RequestInfo},
 };
 
 use crate::bridge::{glance::Glance, text::refusal};
@@ -52,7 +52,10 @@ fn is_handshake(glance: &Glance) -> bool {
 }
 
 /// Tells how a message has to be treated.
-pub(super) fn inspect(head: &Parts, parsed: Option<&Parsed>) -> Result<RequestInfo, Refused> {
+pub(super) fn inspect(
+    head: &Parts,
+    parsed: Option<&Parsed>,
+) -> Result<RequestInfo, RejectionResponse> {
     let version = HeaderVersion::of(&head.headers);
     let Some(parsed) = parsed else {
         // Whatever its headers say, it is not a message of a session.
@@ -96,11 +99,11 @@ fn asked(root: Node<'_>) -> Option<Revision> {
 const SHOWN: usize = 200;
 
 /// Checks that the headers match the body: behind a bridge nobody else can.
-fn compare(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Refused> {
+fn compare(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), RejectionResponse> {
     let refused = |message: String| {
         let error = JsonRpcError::of_refusal(&refusal(RefusalReason::HeaderMismatch, message));
         let body = JsonRpcResponse { id: envelope.readable_id(), outcome: Err(error) }.to_bytes();
-        Refused { status: StatusCode::BAD_REQUEST, body }
+        RejectionResponse { status: StatusCode::BAD_REQUEST, body }
     };
     let meta = envelope.params.and_then(|params| params.get("_meta"));
     let stated = meta.and_then(|meta| meta.get(Meta::PROTOCOL_VERSION)).and_then(Node::as_str);

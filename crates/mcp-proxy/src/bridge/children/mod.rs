@@ -25,7 +25,9 @@ use mcp_jsonrpc::ErrorCode;
 use mcp_transport::{
     Allowed, ChildCommand, ChildSettings, ChildStderr, ChildTransport,
     http::{
-        server::{Application, HttpFault, HttpService, HttpSettings, Refused, RequestInfo},
+        server::{
+            Application, HttpFault, HttpService, HttpSettings, RejectionResponse, RequestInfo,
+        },
         watch::HttpWatch,
     },
 };
@@ -270,7 +272,7 @@ impl Application for Children {
         head: &Parts,
         _: &Bytes,
         parsed: Option<&Parsed>,
-    ) -> Result<RequestInfo, Refused> {
+    ) -> Result<RequestInfo, RejectionResponse> {
         inspect::inspect(head, parsed)
     }
 

@@ -5,7 +5,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{Append, Appended, LogEnd, LogReplacement, Revision, SessionStore, StoreError};
+use mcp_core::{Append, AppendOutcome, LogEnd, LogReplacement, Revision, SessionStore, StoreError};
 use mcp_rules::{Engine, LineReader};
 
 use super::{
@@ -202,10 +202,10 @@ impl Follower {
         gap.into_iter().chain(group.opening.clone()).chain(group.lines.iter().cloned()).collect()
     }
 
-    fn settle(&mut self, group: &mut Group, entries: &[Bytes], appended: Appended) {
+    fn settle(&mut self, group: &mut Group, entries: &[Bytes], appended: AppendOutcome) {
         let known = self.local(&group.session).end;
         match appended {
-            Appended::Done { .. } if entries.is_empty() => {
+            AppendOutcome::Appended { .. } if entries.is_empty() => {
                 // Whoever knows its beginning may be about to write it.
                 if !group.may_join {
                     group.fate = Fate::Unknown;
@@ -216,12 +216,12 @@ impl Follower {
                     group.fate = Fate::Unstored;
                 }
             }
-            Appended::Done { end, stored } => {
+            AppendOutcome::Appended { end, stored } => {
                 self.note_written(group, entries, end);
                 self.local(&group.session).stored = stored;
             }
             // Our own, if the answer to an earlier attempt was lost.
-            Appended::Behind(missed)
+            AppendOutcome::Behind(missed)
                 if !entries.is_empty()
                     && missed.state.as_ref().is_none_or(Option::is_none)
                     && missed.entries.starts_with(entries) =>
@@ -232,7 +232,7 @@ impl Follower {
                 };
                 self.note_written(group, entries, LogEnd { log: missed.end.log, count });
             }
-            Appended::Behind(missed) => {
+            AppendOutcome::Behind(missed) => {
                 self.grown += missed.entries.iter().map(Bytes::len).sum::<usize>();
                 let (engine, reader) = (Arc::clone(&self.engine), &mut self.reader);
                 let Some(local) = self.locals.get_mut(&group.session) else { return };
@@ -242,7 +242,7 @@ impl Follower {
                     self.incomplete.insert(Arc::clone(&group.session));
                 }
             }
-            Appended::Gone => {
+            AppendOutcome::Expired => {
                 // Others may have gone on since we knew it, and that is lost.
                 let mut local = self.unknowing();
                 local.is_loaded = true;
@@ -250,8 +250,8 @@ impl Follower {
                 self.locals.insert(Arc::clone(&group.session), local);
                 self.incomplete.insert(Arc::clone(&group.session));
             }
-            Appended::Full if known.log == 0 => group.fate = Fate::Apart,
-            Appended::Full => {
+            AppendOutcome::Full if known.log == 0 => group.fate = Fate::Apart,
+            AppendOutcome::Full => {
                 self.take_prelude(group, entries, known);
                 let count = entries.len() as u64;
                 let first = known.count + count - group.lines.len() as u64 + 1;

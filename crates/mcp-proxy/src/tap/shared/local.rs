@@ -1,7 +1,7 @@
 use std::collections::VecDeque;
 
-use mcp_core::{LogEnd, Missed, Revision};
-use mcp_rules::{Engine, Finding, LineReader, Observer, Origin, Ruling, Suspended};
+use mcp_core::{LogEnd, MissedEntries, Revision};
+use mcp_rules::{Engine, Finding, LineReader, Observer, RecordingInfo, Ruling, SuspendedObserver};
 
 use super::entry::{Entry, SavedState, save};
 
@@ -12,7 +12,7 @@ use super::entry::{Entry, SavedState, save};
 #[derive(Debug)]
 pub(super) struct Local {
     /// Always there, except while a line is judged.
-    observer: Option<Suspended>,
+    observer: Option<SuspendedObserver>,
     revision: Option<Revision>,
     /// What lines call the conversation.
     pub(super) name: Box<str>,
@@ -63,7 +63,12 @@ impl Local {
     }
 
     /// Follows what others have observed. It was judged there.
-    pub(super) fn catch_up(&mut self, missed: &Missed, engine: &Engine, reader: &mut LineReader) {
+    pub(super) fn catch_up(
+        &mut self,
+        missed: &MissedEntries,
+        engine: &Engine,
+        reader: &mut LineReader,
+    ) {
         if let Some(state) = &missed.state {
             self.forget(engine);
             self.is_foreign = false;
@@ -91,7 +96,7 @@ impl Local {
         self.size += 2 * state.len();
         match SavedState::read(state) {
             SavedState::Known(session) => {
-                let mut observer = Observer::new(engine, origin(self.revision));
+                let mut observer = Observer::new(engine, info(self.revision));
                 observer.restore(self.name.as_bytes(), *session);
                 self.observer = Some(observer.suspend());
             }
@@ -121,7 +126,7 @@ impl Local {
         &mut self,
         (number, recorded): (u64, u64),
         length: usize,
-        rule: impl FnOnce(Suspended, u64) -> (Suspended, Ruling),
+        rule: impl FnOnce(SuspendedObserver, u64) -> (SuspendedObserver, Ruling),
     ) -> Ruling {
         let Some(observer) = self.observer.take() else { return Ruling::default() };
         let (observer, mut ruling) = rule(observer, number);
@@ -165,13 +170,13 @@ impl Local {
     }
 }
 
-fn origin(revision: Option<Revision>) -> Origin {
-    let mut origin = Origin::default();
-    origin.revision = revision;
-    origin
+fn info(revision: Option<Revision>) -> RecordingInfo {
+    let mut info = RecordingInfo::default();
+    info.revision = revision;
+    info
 }
 
 /// An observer that joins in the middle.
-pub(super) fn unknowing(engine: &Engine, revision: Option<Revision>) -> Suspended {
-    Observer::new(engine, origin(revision)).suspend()
+pub(super) fn unknowing(engine: &Engine, revision: Option<Revision>) -> SuspendedObserver {
+    Observer::new(engine, info(revision)).suspend()
 }

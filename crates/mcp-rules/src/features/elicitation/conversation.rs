@@ -113,10 +113,10 @@ impl Elicitation {
         let id = digest(&id);
         match self.introduced.get(&id) {
             Some(earlier) if earlier.what != what => notes.note(
-                Fault::new(&ID_REUSED, "another elicitation has this id already")
+                Fault::new(&ID_REUSED, "another elicitation already has this id")
                     .at(node.span())
                     .related(earlier.at.line(), "the id was first used here")
-                    .help("make a new id for each elicitation"),
+                    .help("generate a new id for each elicitation"),
             ),
             Some(_) => {}
             None => {
@@ -138,11 +138,14 @@ impl Elicitation {
             notes.note(
                 Fault::new(
                     &URL_ERROR_UNDECLARED,
-                    "the client has not declared `elicitation.url` and cannot follow this error",
+                    "the client has not declared `elicitation.url`, so it cannot act on this error",
                 )
                 .at(error.get("code").unwrap_or(error).span())
-                .related(declared.and_then(|declared| declared.at().line()), "it declared this")
-                .help("tell the user in an ordinary error what to do"),
+                .related(
+                    declared.and_then(|declared| declared.at().line()),
+                    "its capabilities were declared here",
+                )
+                .help("send an ordinary error that tells the user what to do"),
             );
         }
     }
@@ -221,7 +224,7 @@ fn check_mode(
         notes.note(
             Fault::new(
                 &MODE_NOT_REJECTED,
-                format!("the client has not declared the mode `{name}` and must refuse it"),
+                format!("the client has not declared the mode `{name}`, so it must refuse it"),
             )
             .at(part.unwrap_or(event.node()).span())
             .related(asked.at.line(), "the request was here")
@@ -246,23 +249,26 @@ pub(crate) fn check_answer(
     match result.get("content") {
         Some(content) if !accepted || asked.is_url => {
             let message = if accepted {
-                "there is content in the answer to a URL elicitation".to_owned()
+                "the answer to a URL elicitation has `content`".to_owned()
             } else {
-                format!("the action is `{action}`, and there is content nevertheless")
+                format!("the action is `{action}`, but the answer has `content`")
             };
             notes.note(
                 Fault::new(&CONTENT_UNEXPECTED, message)
                     .at(content.span())
                     .related(asked.at.line(), "the request was here")
-                    .help("leave `content` out"),
+                    .help("omit `content`"),
             );
         }
         Some(content) => check_content(asked, content, known, notes),
         None if accepted && !asked.is_url && asked.has_required => notes.note(
-            Fault::new(&CONTENT_MISSING, "the form has required fields, and nothing was filled in")
-                .at(result.span())
-                .related(asked.at.line(), "the request was here")
-                .help("send what the user entered as `content`"),
+            Fault::new(
+                &CONTENT_MISSING,
+                "the form has required fields, but the answer has no `content`",
+            )
+            .at(result.span())
+            .related(asked.at.line(), "the request was here")
+            .help("send what the user entered as `content`"),
         ),
         None => {}
     }

@@ -42,7 +42,7 @@ pub(crate) fn is_url_mode(params: Node<'_>) -> bool {
     params.get("mode").is_some_and(|mode| mode.str_eq("url"))
 }
 
-/// Keeps only the violation about an unknown mode: nothing can be said about the rest.
+/// Keeps only the violation about an unknown mode, as the rest cannot be judged.
 pub(crate) fn explain_mode(params: Node<'_>, violations: &mut Vec<Violation>) {
     let Some(mode) = params.get("mode").and_then(Node::as_str) else { return };
     let of_mode = |violation: &Violation| violation.instance_path == "/mode";
@@ -97,7 +97,7 @@ fn check_url(url: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(&URL_USERINFO, "the URL carries a user name or password")
                 .at(url.span())
-                .help("let the page ask who the user is; an address must not be enough to act for them"),
+                .help("let the page identify the user; the URL alone must not be enough to act for them"),
         );
     }
 }

@@ -118,11 +118,14 @@ fn check_declared(result: Node<'_>, declared: &Capabilities, notes: &mut Notes) 
         notes.note(
             Fault::new(
                 &UNDECLARED,
-                format!("`{key}` asks for what the client did not declare: `{}`", flag.path()),
+                format!(
+                    "`{key}` needs a capability that the client did not declare: `{}`",
+                    flag.path()
+                ),
             )
             .at(at.span())
-            .related(declared.at().line(), "the request with its capabilities was here")
-            .help("go on without it, or answer -32021 and name the capability"),
+            .related(declared.at().line(), "its capabilities were declared here")
+            .help("go on without it, or answer with error -32021, which names the capability"),
         );
     }
 }

@@ -87,8 +87,8 @@ impl<'a> Retry<'a> {
             return;
         };
         let message = match asked.state {
-            Some(_) => "the state is not the one that came with the questions",
-            None => "the questions came without a state",
+            Some(_) => "`requestState` is not the one sent with the questions",
+            None => "the questions were sent without `requestState`",
         };
         notes.note(state_mismatch(message, node, asked));
     }
@@ -112,7 +112,7 @@ impl<'a> Retry<'a> {
             return;
         }
         if let Some(asked) = alike.iter().rfind(|pending| pending.is_answered_by(responses)) {
-            let message = "the questions came with a state, which is missing here";
+            let message = "the questions were sent with a `requestState`, which is missing here";
             notes.note(state_mismatch(message, responses, asked));
         } else if let [only] = alike
             && only.state.is_none()
@@ -152,7 +152,7 @@ impl<'a> Retry<'a> {
     ) {
         if *self.id == asked.id {
             notes.note(
-                Fault::new(&SAME_ID, "the retry has the id of the request that it retries")
+                Fault::new(&SAME_ID, "the retry reuses the id of the request that it repeats")
                     .at(self.id_at)
                     .related(asked.at.line(), "the request with this id was answered here")
                     .help("a retry is a request of its own: give it a new id"),
@@ -196,10 +196,10 @@ impl<'a> Retry<'a> {
         });
         for (key, text) in strays.take(MAX_REPORTED) {
             notes.note(
-                Fault::new(&RESPONSE_UNKNOWN, format!("nobody asked for `{text}`"))
+                Fault::new(&RESPONSE_UNKNOWN, format!("the server did not ask for `{text}`"))
                     .at(key.span())
                     .related(asked.at.line(), "the questions were asked here")
-                    .help("use the keys of `inputRequests` as they came"),
+                    .help("use the keys of `inputRequests` unchanged"),
             );
         }
     }
@@ -239,30 +239,32 @@ fn check_answer(
     let prefix = format!("/params/inputResponses/{}", escaped(&question.key));
     let fault = match violations.first() {
         Some(violation) => violation_fault(&RESPONSE_TYPE, violation, &prefix, None),
-        None => Fault::new(&RESPONSE_TYPE, "the answer does not fit the question"),
+        None => Fault::new(&RESPONSE_TYPE, "the answer does not match the question"),
     };
     notes.note(
         fault
             .at(answer.span())
             .related(asked.at.line(), "the question was asked here")
-            .help(format!("`{}` calls for {}", question.key, definition.name)),
+            .help(format!("`{}` requires {}", question.key, definition.name)),
     );
 }
 
 fn wrong_request(node: Node<'_>, given: &Pending) -> Fault {
-    let message =
-        format!("the state was given for another request, to a {}", given.target.kind.as_str());
+    let message = format!(
+        "the `requestState` was issued for another request, about a {}",
+        given.target.kind.as_str()
+    );
     Fault::new(&WRONG_REQUEST, message)
         .at(node.span())
-        .related(given.at.line(), "the state was given here")
-        .help("send a state only with the request that it was given for")
+        .related(given.at.line(), "it was issued here")
+        .help("send a `requestState` only with the request that it was issued for")
 }
 
 fn state_mismatch(message: &str, at: Node<'_>, asked: &Pending) -> Fault {
     Fault::new(&STATE_MISMATCH, message)
         .at(at.span())
         .related(asked.at.line(), "the questions were asked here")
-        .help("send `requestState` back exactly as it came, and only if it came")
+        .help("send `requestState` back exactly as received, and only if there was one")
 }
 
 /// Escapes a key for use in a JSON pointer.

@@ -61,7 +61,7 @@ impl Lifecycle {
         if matches!(self.phase, Phase::Answered | Phase::Ready) {
             let first = self.initialize_line();
             notes.note(
-                Fault::new(&INITIALIZE_DUPLICATE, "the session is initialised already")
+                Fault::new(&INITIALIZE_DUPLICATE, "the session is already initialised")
                     .at(event.method_span())
                     .related(first, "it was initialised here")
                     .help("keep using the session, or open a new connection for a new one"),
@@ -125,9 +125,9 @@ impl Lifecycle {
                 Fault::new(
                     &INITIALIZED_EARLY,
                     if self.phase == Phase::Failed {
-                        "the client reports success, but `initialize` was answered with an error"
+                        "`notifications/initialized` is sent, but `initialize` was answered with an error"
                     } else {
-                        "the client reports success before `initialize` was answered"
+                        "`notifications/initialized` is sent before `initialize` was answered"
                     },
                 )
                 .at(event.method_span())
@@ -136,11 +136,11 @@ impl Lifecycle {
             ),
             Phase::Failed => notes.note(not_first(event)),
             Phase::Ready if is_initialized && !self.may_repeat => notes.note(
-                Fault::new(&INITIALIZED_DUPLICATE, "the client has reported this already")
+                Fault::new(&INITIALIZED_DUPLICATE, "`notifications/initialized` has already been sent")
                     .at(event.method_span())
                     .related(
                         self.initialized.as_ref().and_then(|at| at.line()),
-                        "it was reported here",
+                        "it was sent here",
                     )
                     .help("send it once per session"),
             ),
@@ -196,7 +196,7 @@ impl Early {
         };
         Fault::new(rule, message)
             .earlier(self.at.line(), self.from)
-            .related(initialize.at.line(), "`initialize` came only here")
+            .related(initialize.at.line(), "`initialize` was sent only here")
             .help("a session begins with `initialize`; only `ping` may come before it")
     }
 }
@@ -226,7 +226,7 @@ fn check_ping(event: &Event<'_>, notes: &mut Notes) {
     let extra = result.members().find(|(name, _)| !name.str_eq("_meta"));
     if let Some((name, _)) = extra {
         notes.note(
-            Fault::new(&PING_NOT_EMPTY, "the answer to `ping` has content")
+            Fault::new(&PING_NOT_EMPTY, "the result of `ping` is not empty")
                 .at(name.span())
                 .related(
                     event.answered().and_then(|request| request.at.line()),

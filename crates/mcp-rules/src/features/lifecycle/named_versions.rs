@@ -49,12 +49,12 @@ fn check_handshake_version(version: Option<Node<'_>>, severity: Severity, notes:
         Some(Revision::V2026_07_28) => notes.note(
             Fault::new(
                 &MODERN_VERSION,
-                "2026-07-28 has no handshake and cannot be agreed on in one",
+                "2026-07-28 has no handshake, so `initialize` cannot negotiate it",
             )
             .at(version.span())
             .severity(severity)
             .help(format!(
-                "name {} or older; from 2026-07-28 on, requests carry their version themselves",
+                "request {} or older; from 2026-07-28 on, each request carries its version",
                 Revision::LATEST_LEGACY
             )),
         ),
@@ -70,7 +70,7 @@ fn check_published(version: Node<'_>, notes: &mut Notes) {
             Fault::new(&VERSION_UNKNOWN, format!("`{text}` is not a published revision"))
                 .at(version.span())
                 .help(
-                    "published are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28",
+                    "the published revisions are 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 and 2026-07-28",
                 ),
         );
     }
@@ -78,7 +78,7 @@ fn check_published(version: Node<'_>, notes: &mut Notes) {
 
 /// For a message of a session that has agreed on an unknown revision.
 pub(crate) fn unknown_revision() -> Fault {
-    let message = "the sides have agreed on a revision that is unknown here";
+    let message = "client and server negotiated an unknown revision";
     Fault::unjudged(&VERSION_UNKNOWN, message).code(ErrorCode::InvalidRequest.code())
 }
 
@@ -93,7 +93,9 @@ pub(crate) fn unknown_declaration(envelope: &Envelope<'_>) -> Fault {
     let requested = excerpt(&declared, LONGEST_VERSION);
     let modern = Revision::ALL.into_iter().filter(|revision| revision.era() == Era::Modern);
     let supported: Vec<&str> = modern.map(Revision::as_str).collect();
-    let message = format!("no request can be made in `{requested}`, as far as is known here");
+    let message = format!(
+        "the request declares `{requested}`, which is not a known revision with stateless requests"
+    );
     Fault::unjudged(&VERSION_UNKNOWN, message)
         .code(UNSUPPORTED_VERSION)
         .facts(json!({"supported": supported, "requested": requested}))
@@ -109,7 +111,7 @@ impl Negotiation {
                 self.answered, self.requested
             ),
         )
-        .related(accepted, "there it accepted the version")
+        .related(accepted, "it accepted the version here")
         .help("answer with the requested version whenever it is supported")
     }
 }

@@ -122,7 +122,7 @@ fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Note
         (Some(-32020), _) if event.at.stream().is_some() => return,
         (Some(-32022), _) if asked.version.is_some() => return,
         (Some(code), Some(error)) => (
-            format!("the request lacks metadata, which calls for error -32602 instead of {code}"),
+            format!("the request lacks required metadata, so the error must be -32602, not {code}"),
             error.get("code").unwrap_or(error),
         ),
         _ => {
@@ -135,7 +135,9 @@ fn check_metadata_refused(event: &Event<'_>, known: &Known<'_>, notes: &mut Note
         Fault::new(&META_NOT_REJECTED, message)
             .at(at.span())
             .related(request.at.line(), "the request was here")
-            .help("refuse it with -32602: nothing else says which version and capabilities hold"),
+            .help(
+                "refuse it with -32602: without the metadata, version and capabilities are unknown",
+            ),
     );
 }
 
@@ -152,12 +154,12 @@ fn check_missing_capability(event: &Event<'_>, notes: &mut Notes) {
         notes.note(
             Fault::new(
                 &CAPABILITY_INCONSISTENT,
-                "the client did declare every capability that is said to be missing",
+                "the client declared every capability that the error calls missing",
             )
             .at(required.span())
             .related(request.at.line(), "they were declared here")
             .help(
-                "name what is missing in full, down to the part: `{\"sampling\":{\"tools\":{}}}`",
+                "name exactly what is missing, including the sub-capability: `{\"sampling\":{\"tools\":{}}}`",
             ),
         );
     }

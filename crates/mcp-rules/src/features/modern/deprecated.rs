@@ -34,11 +34,11 @@ impl Feature {
     const fn instead(self) -> &'static str {
         match self {
             Feature::Roots => {
-                "take directories as tool arguments, resource URIs or configuration instead"
+                "pass directories as tool arguments, resource URIs or configuration instead"
             }
             Feature::Sampling => "call a model provider directly instead",
             Feature::Logging => "write to stderr, or use OpenTelemetry instead",
-            Feature::IncludeContext => "leave it out, or say `none`",
+            Feature::IncludeContext => "omit it, or set it to `none`",
         }
     }
 }

@@ -18,10 +18,13 @@ rules! {
 pub(crate) fn report(envelope: &Envelope<'_>, findings: &mut Findings<'_>) {
     findings.report(match envelope.method {
         Some(method) => server_request(method),
-        None => Fault::new(&CLIENT_RESPONSE, "the client sends a response")
-            .at(envelope.result.or(envelope.error).unwrap_or(envelope.object).span())
-            .code(ErrorCode::InvalidRequest.code())
-            .help("send the original request again, with the answers in `inputResponses`"),
+        None => Fault::new(
+            &CLIENT_RESPONSE,
+            "the client sends a response, but servers do not send requests in 2026-07-28",
+        )
+        .at(envelope.result.or(envelope.error).unwrap_or(envelope.object).span())
+        .code(ErrorCode::InvalidRequest.code())
+        .help("send the original request again, with the answers in `inputResponses`"),
     });
 }
 
@@ -31,7 +34,7 @@ fn server_request(method: Node<'_>) -> Fault {
         "elicitation/create" | "sampling/createMessage" | "roots/list" => {
             "answer the client's request with `\"resultType\":\"input_required\"` and put the question into `inputRequests`"
         }
-        "ping" => "leave it out: the transport shows whether the client is there",
+        "ping" => "omit it: the transport shows whether the client is connected",
         _ => "only clients send requests; servers answer and notify",
     };
     Fault::new(&SERVER_REQUEST, format!("the server sends a request, `{name}`"))

@@ -38,7 +38,7 @@ pub(crate) enum ResultType {
     InputRequired,
     /// Defined by an extension; only that knows the shape.
     Foreign,
-    /// Already reported; nothing can be said about the rest.
+    /// Already reported; the rest cannot be judged.
     Unusable,
 }
 
@@ -55,13 +55,15 @@ pub(crate) fn check_result_type(
         Some(b"input_required") => ResultType::InputRequired,
         Some(_) if answered.extensions => ResultType::Foreign,
         Some(text) => {
-            let message =
-                format!("nobody announced the result type `{}`", String::from_utf8_lossy(text));
+            let message = format!(
+                "the result type `{}` is unknown, and no extension was declared that could define it",
+                String::from_utf8_lossy(text)
+            );
             findings.report(
                 Fault::new(&RESULT_TYPE_UNKNOWN, message)
                     .at(node.unwrap_or(result).span())
                     .code(ErrorCode::InternalError.code())
-                    .help("write `complete` or `input_required`; others need an extension that the request declares"),
+                    .help("use `complete` or `input_required`; other types need an extension that the request declares"),
             );
             ResultType::Unusable
         }
@@ -131,7 +133,7 @@ pub(crate) fn check_extensions(capabilities: Node<'_>, findings: &mut Findings<'
                 format!("the extension identifier `{name}` {message}"),
             )
             .at(key.span())
-            .help("name an extension after a domain of yours: `com.example/name`"),
+            .help("name an extension after a domain that you own: `com.example/name`"),
         );
     }
 }

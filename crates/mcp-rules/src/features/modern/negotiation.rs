@@ -16,7 +16,7 @@ use crate::{
 /// Maximum remembered refused versions; nobody tries many.
 const MAX_REFUSED: usize = 16;
 
-/// What a server has said about versions.
+/// The versions that a server has accepted, refused and listed.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(super) struct Negotiations {
     refused: Bounded<Box<str>, Refusal>,
@@ -65,7 +65,7 @@ impl Negotiations {
             notes.note(
                 Fault::new(
                     &VERSION_RETRIED,
-                    format!("version {text} is tried again after it was refused"),
+                    format!("the client uses version {text} again after it was refused"),
                 )
                 .at(version.span())
                 .related(refusal.at.line(), "the version was refused here")
@@ -119,12 +119,13 @@ impl Negotiations {
                 )
                 .at(entry.span())
                 .related(asked_at, "the version was declared here")
-                .help("list the versions that the check accepts, and no others"),
+                .help("list exactly the versions that the server accepts"),
             );
             return;
         }
         if let Some(requested) = requested.filter(|requested| !requested.str_eq(version)) {
-            let message = format!("this is not what was requested: the request declared {version}");
+            let message =
+                format!("`requested` is not the version that the request declared, {version}");
             notes.note(
                 Fault::new(&VERSION_INCONSISTENT, message)
                     .at(requested.span())
@@ -147,7 +148,7 @@ impl Negotiations {
                     Fault::new(
                         &VERSION_NOT_LISTED,
                         format!(
-                            "the server answers a request of version {version} without listing it"
+                            "the server answers a request of version {version}, which it does not list"
                         ),
                     )
                     .at(versions.span())
@@ -171,7 +172,7 @@ impl Negotiations {
         notes.note(
             no_discovery()
                 .at(code.span())
-                .related(shown.line(), "there the server has shown to need no handshake"),
+                .related(shown.line(), "this answer shows that the server needs no handshake"),
         );
     }
 
@@ -188,18 +189,18 @@ impl Negotiations {
             return;
         }
         notes.note(
-            Fault::new(&NO_VERSIONS, "the error does not say which versions the server speaks")
+            Fault::new(&NO_VERSIONS, "the error does not say which versions the server supports")
                 .under(Revision::V2026_07_28)
                 .at(error.get("message").unwrap_or(error).span())
-                .related(shown.line(), "there it listed versions without a handshake only")
-                .help("name them: older clients have nothing else to show to their users"),
+                .related(shown.line(), "it listed only versions without a handshake here")
+                .help("list them: older clients have nothing else to show to their users"),
         );
     }
 }
 
 fn no_discovery() -> Fault {
     Fault::new(&NO_DISCOVERY, "the server has no handshake and does not know `server/discover`")
-        .help("implement it: clients of both eras take a server without it for a legacy one")
+        .help("implement it: without it, clients that also support older revisions take the server for an older one")
 }
 
 fn listed(versions: Option<Node<'_>>) -> impl Iterator<Item = Node<'_>> {

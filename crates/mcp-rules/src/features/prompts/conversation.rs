@@ -98,7 +98,7 @@ fn check_result(event: &Event<'_>, notes: &mut Notes) {
     notes.note(
         Fault::new(
             &MISSING_ARGUMENT_ACCEPTED,
-            format!("the prompt is delivered, but the request lacked `{}`", asked.missing),
+            format!("the request lacked `{}`, but the server returned the prompt", asked.missing),
         )
         .at(result.span())
         .related(request.at.line(), "the request was here")

@@ -26,9 +26,9 @@ pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     }
     for name in repeated(list, "name") {
         findings.report(
-            Fault::new(&NAME_DUPLICATE, "the page lists a prompt of this name already")
+            Fault::new(&NAME_DUPLICATE, "the page already lists a prompt with this name")
                 .at(name.span())
-                .help("the name is all that `prompts/get` has: give each prompt its own"),
+                .help("`prompts/get` finds prompts by name: give each prompt a unique one"),
         );
     }
 }

@@ -92,7 +92,7 @@ impl Resources {
                 notes.note(
                     Fault::new(
                         &UNSUBSCRIBE_UNKNOWN,
-                        "nobody has subscribed to this resource in the session",
+                        "the client has not subscribed to this resource in this session",
                     )
                     .at(node.span())
                     .help("unsubscribe with the URI that was used to subscribe"),
@@ -143,8 +143,8 @@ impl Resources {
             }
         }
         let message = match ended {
-            Some(_) => "nobody is subscribed to this resource",
-            None => "nobody has subscribed to this resource",
+            Some(_) => "the client is no longer subscribed to this resource",
+            None => "the client has not subscribed to this resource",
         };
         notes.note(
             Fault::new(&UPDATED_NOT_SUBSCRIBED, message)

@@ -34,9 +34,9 @@ pub(crate) fn check_list(result: Node<'_>, findings: &mut Findings<'_>) {
     }
     for uri in repeated(list, "uri") {
         findings.report(
-            Fault::new(&URI_DUPLICATE, "the page lists this URI already")
+            Fault::new(&URI_DUPLICATE, "the page already lists this URI")
                 .at(uri.span())
-                .help("the URI is the identity of a resource: list each once"),
+                .help("a URI identifies a resource: list each one once"),
         );
     }
 }
@@ -62,7 +62,7 @@ pub(crate) fn check_read(result: Node<'_>, findings: &mut Findings<'_>) {
     }
     if contents.is_empty() {
         findings.report(
-            Fault::new(&EMPTY_CONTENTS, "the resource is read and has no contents")
+            Fault::new(&EMPTY_CONTENTS, "the result of `resources/read` has no contents")
                 .at(contents.span())
                 .help("answer −32602 if it does not exist; if it is empty, send an empty `text`"),
         );
@@ -98,7 +98,7 @@ fn check_uri_thoroughly(uri: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(&URI_INVALID, fault.to_string())
                 .at(span)
-                .help("send an absolute URI by RFC 3986, such as `file:///notes.txt`"),
+                .help("send an absolute URI (RFC 3986), such as `file:///notes.txt`"),
         );
     } else if findings.wants(&URI_PROVIDER)
         && let Err(fault) = mcp_schema::provider_uri(&text)
@@ -132,6 +132,6 @@ pub(crate) fn report_text_and_blob(blob: Node<'_>, findings: &mut Findings<'_>) 
     findings.report(
         Fault::new(&TEXT_AND_BLOB, "the contents have both `text` and `blob`")
             .at(blob.span())
-            .help("send `text` for what is text and `blob` for everything else"),
+            .help("send `text` for text, and `blob` for everything else"),
     );
 }

@@ -121,7 +121,7 @@ fn check_not_rejected(
         notes.note(
             Fault::new(
                 &TOOLS_NOT_REJECTED,
-                "the client answers a request with tools, which it has not declared",
+                "the client answers a request that has tools, but it did not declare `sampling.tools`",
             )
             .at(result.span())
             .related(asked.at.line(), "the request was here")
@@ -158,7 +158,7 @@ pub(crate) fn check_answer(
             notes.note(
                 Fault::new(
                     &TOOL_CHOICE_VIOLATED,
-                    "the request has `toolChoice` set to `required`, and no tool is used",
+                    "the request has `toolChoice` set to `required`, but no tool is used",
                 )
                 .at(result.get("content").unwrap_or(result).span())
                 .related(asked.at.line(), "the request was here")
@@ -169,7 +169,7 @@ pub(crate) fn check_answer(
             notes.note(
                 Fault::new(
                     &STOP_REASON_MISMATCH,
-                    "`stopReason` is `toolUse`, and there is no `tool_use` block",
+                    "`stopReason` is `toolUse`, but there is no `tool_use` block",
                 )
                 .at(reason.unwrap_or(result).span())
                 .help("add the tool calls, or say why the model stopped"),
@@ -209,7 +209,7 @@ fn check_inputs(asked: &AskedSampling, result: Node<'_>, known: &Known<'_>, note
             &TOOL_INPUT_INVALID,
             &breaches,
             ErrorCode::InternalError,
-            "check what the model says against the tool's `inputSchema`",
+            "check the model's input against the tool's `inputSchema`",
         );
         for fault in faults.take(left) {
             notes.note(fault.related(asked.at.line(), "the tool was offered here"));

@@ -87,7 +87,7 @@ fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findin
                 &STRUCTURED_CONTENT_INVALID,
                 &breaches,
                 ErrorCode::InvalidParams,
-                "send what the tool's `outputSchema` promises",
+                "send structured content that matches the tool's `outputSchema`",
             );
             faults.take(left).for_each(|fault| findings.report(fault));
             left = left.saturating_sub(breaches.found.len());
@@ -99,8 +99,8 @@ fn check_structured(criteria: &Criteria, params: Node<'_>, findings: &mut Findin
     }
 }
 
-/// The tool uses of a message by their ids, or the tool results by the ids of their uses: looked up
-/// rather than compared one by one, since a message may have as many of both as it likes.
+/// The tool uses of a message by their ids, or its tool results by the ids of their uses. Indexed, as
+/// comparing all pairs would take quadratic time.
 #[derive(Debug, Default)]
 struct ToolBlocks<'a>(HashMap<Cow<'a, [u8]>, Node<'a>>);
 
@@ -113,7 +113,7 @@ impl<'a> ToolBlocks<'a> {
         ToolBlocks::of(message, Kind::Result, "toolUseId")
     }
 
-    /// Of blocks with the same id the first one.
+    /// Of several blocks with the same id, the first is kept.
     fn of(message: Node<'a>, wanted: Kind, id: &str) -> ToolBlocks<'a> {
         let mut found = HashMap::new();
         for block in blocks(message).filter(|block| kind(*block) == wanted) {
@@ -124,7 +124,7 @@ impl<'a> ToolBlocks<'a> {
         ToolBlocks(found)
     }
 
-    /// The one for the id that a string holds.
+    /// The block with this id.
     fn get(&self, id: Node<'_>) -> Option<Node<'a>> {
         self.0.get(&*id.str_bytes()?).copied()
     }
@@ -146,7 +146,7 @@ pub(crate) fn check_result(result: Node<'_>, findings: &mut Findings<'_>) {
     }
 }
 
-/// Checks one message and hands back its tool uses, for the next.
+/// Checks one message and returns its tool uses, for checking the next.
 fn check_message<'a>(
     before: &ToolBlocks<'a>,
     message: Node<'a>,
@@ -197,9 +197,9 @@ fn check_matched(before: &ToolBlocks<'_>, result: Node<'_>, findings: &mut Findi
     };
     if before.get(id).is_none() {
         findings.report(
-            Fault::new(&TOOL_RESULT_UNMATCHED, "no `tool_use` in the message before has this id")
+            Fault::new(&TOOL_RESULT_UNMATCHED, "no `tool_use` in the previous message has this id")
                 .at(id.span())
-                .help("answer the `tool_use` of the message directly before, by its `id`"),
+                .help("refer to a `tool_use` of the previous message by its `id`"),
         );
     }
 }
@@ -222,10 +222,10 @@ fn check_answered(message: Node<'_>, after: Option<Node<'_>>, findings: &mut Fin
         findings.report(
             Fault::new(
                 &TOOL_USE_UNBALANCED,
-                "the next message does not hold the result of this tool use",
+                "the next message does not contain the result of this tool use",
             )
             .at(block.get("id").unwrap_or(block).span())
-            .help("follow it with a user message that holds a `tool_result` for every `tool_use`"),
+            .help("follow it with a user message that has a `tool_result` for every `tool_use`"),
         );
     }
 }
@@ -233,9 +233,9 @@ fn check_answered(message: Node<'_>, after: Option<Node<'_>>, findings: &mut Fin
 #[cold]
 fn report_role(block: Node<'_>, what: &str, role: &str, findings: &mut Findings<'_>) {
     findings.report(
-        Fault::new(&TOOL_BLOCK_ROLE, format!("{what} is not in a message of the role `{role}`"))
+        Fault::new(&TOOL_BLOCK_ROLE, format!("{what} is not in a message with the role `{role}`"))
             .at(block.get("type").unwrap_or(block).span())
-            .help("models use tools as `assistant`, and get the results from `user`"),
+            .help("tool calls have the role `assistant`, and their results the role `user`"),
     );
 }
 

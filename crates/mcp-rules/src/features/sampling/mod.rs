@@ -1,7 +1,7 @@
 //! Sampling: messages and tools for the client's model, and its answers.
 
-/// How many values of one message are held to schemas of the peer's choice. Each may cost as much
-/// work as one value may.
+/// Maximum number of values per message that are checked against schemas chosen by the peer. Each
+/// check may use the full step budget.
 const MAX_CHECKS: usize = 64;
 
 pub(crate) mod conversation;

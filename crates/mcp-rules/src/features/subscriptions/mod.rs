@@ -240,7 +240,7 @@ impl Subscriptions {
             || self.known.iter().any(|(_, subscription)| subscription.acknowledged);
         if modern {
             notes.note(
-                Fault::new(&ID_MISSING, "the notification does not say for which subscription it is")
+                Fault::new(&ID_MISSING, "the notification does not say which subscription it is for")
                     .at(event.params().unwrap_or(method_node(event)).span())
                     .help(format!("put the id of the `subscriptions/listen` request into `_meta` as `{META_SUBSCRIPTION}`")),
             );
@@ -268,13 +268,13 @@ impl Subscriptions {
                     return false;
                 }
                 Fault::new(&ID_UNKNOWN, format!("the subscription {id} has ended"))
-                    .related(ended.line(), "there it ended")
+                    .related(ended.line(), "it ended here")
                     .help("send nothing more for a subscription that has ended")
             }
             None if self.is_certainly_unknown(event, known) => {
                 let message = format!("no `subscriptions/listen` request has the id {id}");
                 let fault = Fault::new(&ID_UNKNOWN, message)
-                    .help("use the id of the `subscriptions/listen` request exactly as it came");
+                    .help("use the id of the `subscriptions/listen` request exactly as received");
                 match self.same_but_for_type(id) {
                     Some(subscription) => fault.related(
                         subscription.at.line(),
@@ -338,14 +338,14 @@ impl Subscription {
                 Fault::new(&ACK_SUPERSET, format!("the client did not ask for {what}"))
                     .at(at.span())
                     .related(self.at.line(), "the subscription was made here")
-                    .help("acknowledge what was asked for and is supported, nothing else"),
+                    .help("acknowledge only what was requested and is supported"),
             );
         }
     }
 }
 
 fn not_acknowledged(at: Node<'_>, subscription: &Subscription) -> Fault {
-    Fault::new(&ACK_NOT_FIRST, "the subscription was not acknowledged before")
+    Fault::new(&ACK_NOT_FIRST, "the subscription has not been acknowledged yet")
         .at(at.span())
         .related(subscription.at.line(), "the subscription was made here")
         .help("send `notifications/subscriptions/acknowledged` before anything else")

@@ -54,7 +54,7 @@ pub(super) fn judge_request(
                     .at(task.span())
                     .severity(severity)
                     .related(declared.at().line(), "the capabilities were declared here")
-                    .help("leave `task` out for peers that did not declare it"),
+                    .help("omit `task` for peers that did not declare it"),
             );
         }
         return None;
@@ -82,7 +82,7 @@ fn tool_support(event: &Event<'_>, known: &Known<'_>) -> Option<(TaskSupport, Op
 }
 
 fn forbidden(task: Node<'_>, listed: Option<u64>) -> Fault {
-    Fault::new(&SUPPORT_FORBIDDEN, "the call asks for a task, but the tool does not run as one")
+    Fault::new(&SUPPORT_FORBIDDEN, "the call asks for a task, but the tool does not support tasks")
         .at(task.span())
         .related(listed, "the tool was listed here")
         .help("send `task` only for tools whose `execution.taskSupport` is optional or required")
@@ -90,7 +90,7 @@ fn forbidden(task: Node<'_>, listed: Option<u64>) -> Fault {
 
 fn required(event: &Event<'_>, listed: Option<u64>) -> Fault {
     let place = event.params().unwrap_or(event.node());
-    Fault::new(&SUPPORT_REQUIRED, "the call asks for no task, but the tool runs only as one")
+    Fault::new(&SUPPORT_REQUIRED, "the call does not ask for a task, but the tool requires one")
         .at(place.span())
         .related(listed, "the tool was listed here")
         .help("add `\"task\":{}` to the params")
@@ -107,12 +107,12 @@ pub(super) fn judge_answer(request: &Request, event: &Event<'_>, notes: &mut Not
             )
             .at(result.span())
             .related(asked, "the request was here")
-            .help("answer with `{\"task\":{…}}` and hand the outcome out through `tasks/result`"),
+            .help("answer with `{\"task\":{…}}`, and return the outcome through `tasks/result`"),
         ),
         (Some(AskedTask::NoTask), result) if request.cancelled.is_none() => {
             let code = event.error_code().filter(|code| !REFUSALS.contains(code));
             let message = match (result, code) {
-                (Some(_), _) => "a tool that runs only as a task was run without one".to_owned(),
+                (Some(_), _) => "a tool that requires a task was run without one".to_owned(),
                 (None, Some(code)) => format!("the call without a task is refused with {code}"),
                 (None, None) => return,
             };
@@ -153,7 +153,7 @@ impl Tasks {
         let earlier = self.of(event.from).get(&*new.id);
         let first = earlier.and_then(|task| task.created);
         if let Some(first) = first {
-            let message = format!("the {} has another task `{}`", event.from, new.id);
+            let message = format!("the {} already has a task `{}`", event.from, new.id);
             notes.note(
                 Fault::new(&ID_DUPLICATE, message)
                     .at(id_node.span())

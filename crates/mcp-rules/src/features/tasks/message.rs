@@ -23,12 +23,9 @@ pub(crate) fn check(task: Node<'_>, findings: &mut Findings<'_>) {
             && !date_time::is_rfc3339(&text)
         {
             findings.report(
-                Fault::new(
-                    &TIMESTAMP_INVALID,
-                    format!("`{member}` is not a date and time by RFC 3339"),
-                )
-                .at(node.span())
-                .help("write it as `2025-11-25T10:30:00Z`"),
+                Fault::new(&TIMESTAMP_INVALID, format!("`{member}` is not an RFC 3339 date-time"))
+                    .at(node.span())
+                    .help("write it as `2025-11-25T10:30:00Z`"),
             );
         }
     }
@@ -58,7 +55,7 @@ pub(crate) fn report_unexpected(
     findings.report(
         Fault::new(
             &CREATE_UNEXPECTED,
-            format!("a task answers a `{}` that did not ask for one", method.name),
+            format!("`{}` is answered with a task that it did not ask for", method.name),
         )
         .at(result.get("task").unwrap_or(result).span())
         .code(ErrorCode::InternalError.code())

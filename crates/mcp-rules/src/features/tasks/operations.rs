@@ -42,7 +42,7 @@ fn check_declared(flag: Flag, event: &Event<'_>, known: &Known<'_>, notes: &mut 
         Fault::new(&CAPABILITY_UNDECLARED, message)
             .at(event.method_span())
             .related(declared.at().line(), "the capabilities were declared here")
-            .help("look at the peer's capabilities before using tasks"),
+            .help("check the peer's capabilities before using tasks"),
     );
     false
 }
@@ -170,13 +170,15 @@ impl Tasks {
         let Some(report) = report::reports(event).next() else { return };
         let Some(status) = report.status else { return };
         if let Some((end, line)) = subject.end {
-            let message =
-                format!("cancelling is accepted although the task was `{}` already", end.name());
+            let message = format!(
+                "the cancellation is accepted, although the task was already `{}`",
+                end.name()
+            );
             notes.note(
                 Fault::new(&CANCEL_TERMINAL_ACCEPTED, message)
                     .at(report.status_node().span())
-                    .related(line, "that was said here")
-                    .help("refuse to cancel a task that has ended, with -32602"),
+                    .related(line, "that status was reported here")
+                    .help("refuse to cancel a task that has ended, with error -32602"),
             );
             let stamp = Stamp { at: event.at, number: self.now };
             if let Some(task) = self.entry(event.from, &report.id, known) {
@@ -185,7 +187,8 @@ impl Tasks {
             return;
         }
         if status != TaskStatus::Cancelled {
-            let message = format!("cancelling is accepted, but the task is `{}`", status.name());
+            let message =
+                format!("the cancellation is accepted, but the task is `{}`", status.name());
             notes.note(
                 Fault::new(&CANCEL_STATUS, message)
                     .at(report.status_node().span())
@@ -253,7 +256,8 @@ impl Task {
             return None;
         }
         self.delivered = None;
-        let message = format!("the task is `{}`, but its result was handed out", status.name());
+        let message =
+            format!("the task is `{}`, but its result was already returned", status.name());
         Some(
             Fault::new(&NOT_BLOCKING, message)
                 .related(delivered.stamp.at.line(), "the result was here")
@@ -284,10 +288,10 @@ impl Task {
             notes.note(
                 Fault::new(
                     &POLL_TOO_FAST,
-                    format!("the task is asked for after {gap} ms instead of {interval} ms"),
+                    format!("the task is polled after {gap} ms instead of {interval} ms"),
                 )
                 .at(event.method_span())
-                .related(last.line(), "it was asked for here")
+                .related(last.line(), "it was requested here")
                 .help("wait for `pollInterval` between two `tasks/get`, or use `tasks/result`"),
             );
         }
@@ -315,6 +319,6 @@ pub(super) fn check_redundant_result(event: &Event<'_>, notes: &mut Notes) {
 }
 
 fn redundant() -> Fault {
-    Fault::new(&RELATED_REDUNDANT, "the message names its task in its own members already")
-        .help(format!("leave `{META_RELATED}` out here"))
+    Fault::new(&RELATED_REDUNDANT, "the message already names its task in its own members")
+        .help(format!("omit `{META_RELATED}` here"))
 }

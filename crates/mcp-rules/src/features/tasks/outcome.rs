@@ -48,8 +48,8 @@ fn check_related(id: &str, event: &Event<'_>, notes: &mut Notes) {
         return;
     }
     let message = match named.and_then(Node::as_str) {
-        Some(other) => format!("the result is said to be of task `{other}`, not of `{id}`"),
-        None => format!("the result does not say that it is of task `{id}`"),
+        Some(other) => format!("the result names task `{other}` instead of `{id}`"),
+        None => format!("the result does not say that it belongs to task `{id}`"),
     };
     let place = named.or(related).unwrap_or(result);
     notes.note(

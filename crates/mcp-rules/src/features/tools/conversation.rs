@@ -86,14 +86,14 @@ fn check_call(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) -> Option
         &ARGUMENTS_INVALID,
         &breaches,
         ErrorCode::InvalidParams,
-        "send arguments that fit the tool's `inputSchema`",
+        "send arguments that match the tool's `inputSchema`",
     );
     for fault in faults {
         notes.note(fault.related(tool.at.line(), "the tool was listed here"));
     }
     let output = tool.output.as_ref().and_then(StatedSchema::digest);
     let is_invalid = !breaches.found.is_empty();
-    // Otherwise nothing can be said about the result.
+    // Otherwise the result cannot be judged.
     (is_invalid || output.is_some()).then(|| ToolCall {
         name: (*name).into(),
         changes: tools.changes(),
@@ -117,13 +117,13 @@ fn check_answer(event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
             Fault::new(
                 &ARGUMENTS_INVALID_ACCEPTED,
                 format!(
-                    "`{}` succeeds although the arguments broke its `inputSchema`",
+                    "`{}` succeeds although the arguments violated its `inputSchema`",
                     shown(&call.name)
                 ),
             )
             .at(result.span())
             .related(request.at.line(), "the call was here")
-            .help("answer with `isError: true`, or let the schema say what is accepted"),
+            .help("answer with `isError: true`, or make the schema describe what is accepted"),
         );
     }
     check_structured(call, result, event, known, notes);
@@ -158,7 +158,7 @@ fn check_structured(
             Fault::new(
                 &STRUCTURED_CONTENT_MISSING,
                 format!(
-                    "`{}` has an `outputSchema` and answers without `structuredContent`",
+                    "`{}` has an `outputSchema`, but answers without `structuredContent`",
                     shown(&call.name)
                 ),
             )
@@ -174,7 +174,7 @@ fn check_structured(
         &STRUCTURED_CONTENT_INVALID,
         &breaches,
         ErrorCode::InternalError,
-        "return what the tool's `outputSchema` promises",
+        "return structured content that matches the tool's `outputSchema`",
     );
     for fault in faults {
         notes.note(fault.related(tool.at.line(), "the tool was listed here"));

@@ -36,9 +36,9 @@ pub(crate) fn check_list(criteria: &Criteria, result: Node<'_>, findings: &mut F
     portability::check(list, findings);
     for name in repeated(list, "name") {
         findings.report(
-            Fault::new(&NAME_DUPLICATE, "the page lists a tool of this name already")
+            Fault::new(&NAME_DUPLICATE, "the page already lists a tool with this name")
                 .at(name.span())
-                .help("the name is all that `tools/call` has: give each tool its own"),
+                .help("`tools/call` finds tools by name: give each tool a unique one"),
         );
     }
 }
@@ -105,7 +105,7 @@ fn check_name(name: Node<'_>, findings: &mut Findings<'_>) {
     };
     if length == 0 || length > LONGEST {
         let message = match length {
-            0 => "the name of the tool is empty".to_owned(),
+            0 => "the tool name is empty".to_owned(),
             _ => format!("{length} characters exceed the {LONGEST} a tool name should have"),
         };
         findings.report(
@@ -118,7 +118,7 @@ fn check_name(name: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(&NAME_CHARSET, "the tool name has a character that is not recommended")
                 .at(name.span())
-                .help("use letters, digits, `_`, `-` and `.` of ASCII"),
+                .help("use ASCII letters, digits, `_`, `-` and `.`"),
         );
     }
 }

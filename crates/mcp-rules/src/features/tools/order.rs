@@ -67,7 +67,7 @@ impl Order {
             notes.note(
                 Fault::new(&ORDER_UNSTABLE, "the same tools were listed in another order before")
                     .at(list.span())
-                    .related(before.at.line(), "the list ended here before")
+                    .related(before.at.line(), "the previous list ended here")
                     .help("list tools in a fixed order, for instance by name"),
             );
         }

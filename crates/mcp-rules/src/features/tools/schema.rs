@@ -60,10 +60,13 @@ fn check_schema(
         ToolSchemaError::UnknownDialect { dialect } => findings.report(
             Fault::new(
                 &DIALECT_UNKNOWN,
-                format!("`{dialect}` is not a dialect that everyone knows"),
+                format!("`{dialect}` is not a dialect that every implementation supports"),
             )
             .at(schema.get("$schema").unwrap_or(schema).span())
-            .help(format!("use {}, which all must support", Dialect::default().uri())),
+            .help(format!(
+                "use {}, which every implementation must support",
+                Dialect::default().uri()
+            )),
         ),
         ToolSchemaError::ExternalRef { reference } => {
             report_external(schema, &reference, findings);
@@ -120,7 +123,7 @@ fn report_external(schema: Node<'_>, first: &str, findings: &mut Findings<'_>) {
             findings.report(
                 Fault::new(
                     &EXTERNAL_REF,
-                    "the schema refers to the network, where nobody may follow it",
+                    "the schema refers to another document, which must not be fetched",
                 )
                 .at(node.span())
                 .help("copy the schema into `$defs` and refer to it as `#/$defs/…`"),

@@ -27,7 +27,7 @@ pub(crate) fn check(tool: Node<'_>, findings: &mut Findings<'_>) {
         let at = annotation.value.span();
         if annotation.path.is_none() {
             findings.report(
-                Fault::new(&UNREACHABLE, "clients do not find `x-mcp-header` here").at(at).help(
+                Fault::new(&UNREACHABLE, "clients do not look for `x-mcp-header` here").at(at).help(
                     "put it on a property that is reached from the root through `properties` alone",
                 ),
             );
@@ -38,10 +38,10 @@ pub(crate) fn check(tool: Node<'_>, findings: &mut Findings<'_>) {
             findings.report(
                 Fault::new(
                     &TYPE_INVALID,
-                    "the parameter for a header is not a `string`, `integer` or `boolean`",
+                    "the parameter with `x-mcp-header` is not a `string`, `integer` or `boolean`",
                 )
                 .at(at)
-                .help("give the property one of these types, or take `x-mcp-header` away"),
+                .help("give the property one of these types, or remove `x-mcp-header`"),
             );
         }
         let Some(name) = annotation.name() else {
@@ -54,9 +54,9 @@ pub(crate) fn check(tool: Node<'_>, findings: &mut Findings<'_>) {
         };
         if !names.insert(name.to_ascii_lowercase()) {
             findings.report(
-                Fault::new(&DUPLICATE, "another parameter is mirrored into this header already")
+                Fault::new(&DUPLICATE, "another parameter is already mirrored into this header")
                     .at(at)
-                    .help("header names ignore case: give each parameter its own"),
+                    .help("header names ignore case: give each parameter a unique one"),
             );
         }
     }

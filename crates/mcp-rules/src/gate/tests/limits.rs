@@ -1,5 +1,5 @@
-//! What could not be judged does not pass: each limit from below, at it and from above, in both
-//! directions.
+//! Messages that could not be judged do not pass: each limit is tested just below, at and just above
+//! it, in both directions.
 
 use super::*;
 use crate::Setting;
@@ -62,7 +62,7 @@ fn ping(id: usize, meta: &str) -> String {
     )
 }
 
-/// A message of one side that holds `data`, whatever that is.
+/// A message of one side that contains arbitrary `data`.
 fn message_of(side: Side, data: &str) -> String {
     match side {
         Side::Client => ping(2, data),

@@ -175,7 +175,7 @@ fn a_byte_order_mark_is_named() {
         let verdict = judge(&mut gate_over(carrier), Side::Client, ping);
         let [refusal] = verdict.refusals.as_slice() else { panic!("{verdict:?}") };
         assert_eq!(refusal.reason, RefusalReason::NotJson);
-        assert_eq!(refusal.message, "a byte order mark stands before the message");
+        assert_eq!(refusal.message, "a byte order mark precedes the message");
         let finding = refusal.findings[0].to_value().unwrap();
         assert_eq!(
             (&finding["rule"], &finding["message"]),

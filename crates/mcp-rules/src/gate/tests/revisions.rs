@@ -1,5 +1,5 @@
-//! What is said in a revision that is unknown here does not pass, in both directions, while the sides
-//! may still agree on another.
+//! Messages in an unknown revision do not pass, in either direction, but the two sides may still
+//! negotiate another one.
 
 use super::*;
 
@@ -50,7 +50,7 @@ fn passes(gate: &mut SessionGate, from: Side, message: &str) {
 #[track_caller]
 fn refusal(gate: &mut SessionGate, from: Side, message: &str) -> mcp_core::Refusal {
     let [refusal] = <[_; 1]>::try_from(judge(gate, from, message).refusals).expect(message);
-    assert!(refusal.message.starts_with("it could not be judged"), "{}", refusal.message);
+    assert!(refusal.message.starts_with("it could not be checked"), "{}", refusal.message);
     refusal
 }
 
@@ -88,7 +88,7 @@ fn what_the_sides_say_in_an_unknown_revision_does_not_pass() {
         ] {
             refusal(&mut gate, from, message);
         }
-        // They may begin again, or do without a handshake.
+        // They may start over, or continue without a handshake.
         passes(&mut gate, Side::Client, &list(8, "2026-07-28"));
         passes(&mut gate, Side::Server, &LISTED.replace("\"id\":1", "\"id\":8"));
         passes(&mut gate, Side::Client, &initialize(9, "2025-11-25"));
@@ -121,7 +121,7 @@ fn a_request_that_declares_an_unknown_revision_is_told_which_are_known() {
         assert_eq!(facts["supported"], serde_json::json!(["2026-07-28"]));
         let requested = facts["requested"].as_str().unwrap();
         assert!(requested.len() < 100 && requested.starts_with(&version[..version.len().min(9)]));
-        // Should it have reached the server some other way, only an error is an answer.
+        // If it has reached the server some other way, only an error is a valid answer.
         let mut results = gate.save();
         refusal(&mut gate, Side::Server, LISTED);
         results = serde_json::from_str(&serde_json::to_string(&results).unwrap()).unwrap();

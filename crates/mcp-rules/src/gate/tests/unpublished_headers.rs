@@ -1,5 +1,5 @@
-//! A gate that joins an HTTP session knows its revision from a header at most. If that names one which
-//! nobody has published, nothing in the exchange passes but an error.
+//! A gate that joins an HTTP session knows its revision only from a header. If that names an
+//! unpublished one, nothing in the exchange passes except an error.
 
 use super::*;
 use crate::{Headers, HttpEvent, SseEvent};
@@ -71,7 +71,7 @@ fn a_request_under_an_unpublished_version_is_told_which_are_known() {
         let refusals = request(&mut gate, 1, "POST", version, LIST);
         let [refusal] = &refusals[..] else { panic!("{version}: {refusals:?}") };
         assert_eq!(refusal.reason, RefusalReason::UnsupportedRevision);
-        assert!(refusal.message.starts_with("it could not be judged"), "{}", refusal.message);
+        assert!(refusal.message.starts_with("it could not be checked"), "{}", refusal.message);
         let facts = refusal.facts.as_ref().unwrap().to_value().unwrap();
         assert_eq!(facts["supported"].as_array().unwrap().len(), Revision::ALL.len());
         assert!(facts["requested"].as_str().unwrap().len() < 100, "{facts}");
@@ -115,7 +115,7 @@ fn one_request_under_an_unpublished_version_does_not_hold_back_others() {
     assert_eq!(request(&mut gate, 1, "POST", UNPUBLISHED, LIST).len(), 1);
     let other = LIST.replace('2', "3").replace("3.0", "2.0");
     assert_eq!(request(&mut gate, 2, "POST", "2025-11-25", &other), []);
-    // What was learned from that does not make an unpublished version known.
+    // That does not make an unpublished version known.
     let third = LIST.replace(":2,", ":4,");
     assert_eq!(request(&mut gate, 3, "POST", UNPUBLISHED, &third).len(), 1);
 }
@@ -145,7 +145,7 @@ fn the_header_does_not_matter_where_the_message_or_the_operator_says_the_revisio
     assert_eq!(request(&mut gate, 1, "POST", UNPUBLISHED, INITIALIZE), []);
     let mut gate = joining(Side::Server, Strictness::Enforce);
     let [refusal] = &request(&mut gate, 1, "POST", UNPUBLISHED, MODERN)[..] else { panic!() };
-    assert_eq!(refusal.message, "the header says 2099-01-01, the body 2026-07-28");
+    assert_eq!(refusal.message, "the header says 2099-01-01, but the body says 2026-07-28");
     let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
     let messages = SessionGate::new(engine, Strictness::Enforce, Carrier::HttpBody);
     let settled = messages.settled(Revision::V2025_11_25).guarding(Side::Server);

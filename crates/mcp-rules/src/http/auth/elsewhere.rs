@@ -143,7 +143,9 @@ impl Auth {
                     &OFFLINE_ACCESS_SCOPE,
                     "the protected resource metadata lists the scope `offline_access`",
                 )
-                .help("leave it out: refresh tokens are between client and authorization server"),
+                .help(
+                    "omit it: refresh tokens concern only the client and the authorization server",
+                ),
             );
         }
     }
@@ -198,7 +200,7 @@ impl Auth {
                     &ISSUER_MISMATCH,
                     "the client redeems a code that came with the name of another issuer",
                 )
-                .related(answer.line(), "the code came here")
+                .related(answer.line(), "the code was received here")
                 .help("compare `iss` with the issuer of the metadata, and stop if they differ"),
             );
         }
@@ -258,10 +260,10 @@ impl Auth {
         notes.always(
             Fault::new(
                 &ISSUER_MISMATCH,
-                format!("the client uses metadata that calls its issuer `{issuer}`, which was not asked for"),
+                format!("the client uses metadata whose issuer is `{issuer}`, not the one that it asked for"),
             )
-            .related(metadata.at.line(), "the metadata came here")
-            .help("compare `issuer` with the identifier the address was built from, and stop if they differ"),
+            .related(metadata.at.line(), "the metadata was received here")
+            .help("compare `issuer` with the identifier that the metadata URL was built from, and stop if they differ"),
         );
     }
 
@@ -270,9 +272,9 @@ impl Auth {
         notes.always(
             Fault::new(
                 &AS_METADATA_NO_PKCE,
-                "the client goes on, although the authorization server does not announce PKCE",
+                "the client continues, although the authorization server does not announce PKCE",
             )
-            .related(metadata.at.line(), "the metadata came here")
+            .related(metadata.at.line(), "the metadata was received here")
             .help("stop if `code_challenge_methods_supported` is absent"),
         );
     }

@@ -11,7 +11,7 @@ use crate::{
     Severity,
     conversation::{Known, Notes, digest::digest},
     findings::Fault,
-    http::{Exchange, HeaderName, Headers, Observation, endpoints::Aim, url::Url},
+    http::{Exchange, HeaderName, Headers, Observation, endpoints::Destination, url::Url},
 };
 
 const UNAUTHORIZED: u16 = 401;
@@ -35,7 +35,7 @@ impl Auth {
         let in_query = url.parameters("access_token").next().is_some();
         if in_query {
             notes.always(
-                Fault::new(&TOKEN_IN_QUERY, "the URL of the request has the access token in it")
+                Fault::new(&TOKEN_IN_QUERY, "the URL of the request contains the access token")
                     .help("send it as `Authorization: Bearer …`; URLs end up in logs"),
             );
         }
@@ -79,7 +79,7 @@ impl Auth {
         known: &Known<'_>,
         notes: &mut Notes,
     ) {
-        if !exchange.seen || exchange.aim == Aim::Beside {
+        if !exchange.seen || exchange.aim == Destination::Beside {
             return; // Unknown what is there.
         }
         if let Some(before) = exchange.auth.lacks_token.take() {
@@ -120,7 +120,7 @@ impl Auth {
     fn no_challenge(&self) -> Fault {
         let fault = Fault::new(
             &WWW_AUTHENTICATE_MISSING,
-            "the answer 401 has no `WWW-Authenticate` header, so the client does not learn where to authorize",
+            "the 401 response has no `WWW-Authenticate` header, so the client cannot tell where to authorize",
         )
         .help("send `WWW-Authenticate: Bearer resource_metadata=\"…\"`");
         // Only one revision requires it.
@@ -129,10 +129,10 @@ impl Auth {
 }
 
 fn header_missing(line: Option<u64>, before: &Accepted) -> Fault {
-    Fault::new(&HEADER_MISSING, "the request has no `Authorization` header any more")
+    Fault::new(&HEADER_MISSING, "the request no longer has an `Authorization` header")
         .earlier(line, Side::Client)
         .related(before.at.line(), "a token was accepted here")
-        .help("send the token with every request, also within a session")
+        .help("send the token with every request, even within a session")
 }
 
 /// Checks the challenges of a 401 together.
@@ -165,7 +165,7 @@ fn check_challenge(challenge: &Challenge, status: u16, notes: &mut Notes) {
         notes.always(
             Fault::new(
                 &INVALID_TOKEN_STATUS,
-                format!("the token is called invalid, but the status is {status}"),
+                format!("the challenge says `invalid_token`, but the status is {status}"),
             )
             .help("answer 401, so that the client gets a new token"),
         );
@@ -181,10 +181,10 @@ fn check_challenge(challenge: &Challenge, status: u16, notes: &mut Notes) {
             notes.always(
                 Fault::new(
                     &INSUFFICIENT_SCOPE_CHALLENGE,
-                    format!("the challenge for more scopes has {}", faults.join(" and ")),
+                    format!("the `insufficient_scope` challenge has {}", faults.join(" and ")),
                 )
                 .help(
-                    "answer 403 with `scope` and `resource_metadata`, which lead to a better token",
+                    "answer 403 with `scope` and `resource_metadata`, so that the client can get a token with more scopes",
                 ),
             );
         }
@@ -192,7 +192,9 @@ fn check_challenge(challenge: &Challenge, status: u16, notes: &mut Notes) {
     if challenge.has_scope("offline_access") {
         notes.always(
             Fault::new(&OFFLINE_ACCESS_SCOPE, "the challenge asks for the scope `offline_access`")
-                .help("leave it out: refresh tokens are between client and authorization server"),
+                .help(
+                    "omit it: refresh tokens concern only the client and the authorization server",
+                ),
         );
     }
 }

@@ -77,7 +77,7 @@ fn compare_method(method: &str, headers: &Headers<'_>) -> Option<HeaderMismatch>
     let (rule, message) = match header.as_deref().map(str::trim) {
         Some(header) if header == method => return None,
         Some(header) => {
-            (&METHOD_MISMATCH, format!("`Mcp-Method` is `{header}`, the method `{method}`"))
+            (&METHOD_MISMATCH, format!("`Mcp-Method` is `{header}`, but the method is `{method}`"))
         }
         None => (&METHOD_MISSING, "the request has no `Mcp-Method`".to_owned()),
     };
@@ -99,7 +99,7 @@ fn compare_name(
     let Some((member, name)) = name else {
         // Servers have nothing to compare it with, but it must still be readable.
         let fault = decode_header_value(&header?).err()?;
-        let help = "leave the header out where it is not needed";
+        let help = "omit the header where it is not needed";
         return Some(HeaderMismatch { must_refuse: false, ..unreadable("Mcp-Name", fault, help) });
     };
     let help = || format!("send `Mcp-Name: {}`", encode_header_value(&name));
@@ -108,7 +108,7 @@ fn compare_name(
         None => HeaderMismatch::new(&NAME_MISSING, "the request has no `Mcp-Name`", help()),
         Some(Ok(text)) if text == name => return None,
         Some(Ok(text)) => {
-            let message = format!("`Mcp-Name` is `{text}`, `params.{member}` is `{name}`");
+            let message = format!("`Mcp-Name` is `{text}`, but `params.{member}` is `{name}`");
             HeaderMismatch::new(&NAME_MISMATCH, message, help())
         }
         Some(Err(fault)) => unreadable("Mcp-Name", fault, help()),
@@ -140,12 +140,12 @@ fn compare_param(
     let Some(argument) = argument.filter(|argument| !argument.is_null()) else {
         header?;
         let message = format!("`Mcp-Param-{name}` is sent, but there is no argument `{shown}`");
-        return Some(HeaderMismatch::new(&PARAM_UNEXPECTED, message, "leave the header out"));
+        return Some(HeaderMismatch::new(&PARAM_UNEXPECTED, message, "omit the header"));
     };
     let expected = ParamValue::of(argument)?;
     if let ParamValue::UnsafeInteger(_) = expected {
         let message = format!("the integer `{shown}` is beyond 2^53 - 1");
-        let help = "mirrored integers must be safe in a double; use a string for larger ones";
+        let help = "integers in headers must be exact as doubles; use a string for larger ones";
         let mismatch = HeaderMismatch::new(&PARAM_UNSAFE, message, help);
         // The fault is in the body; no header could be right.
         return Some(HeaderMismatch {
@@ -163,8 +163,9 @@ fn compare_param(
         Some(Ok(text)) if expected.equals(&text) => return None,
         Some(Ok(text)) => {
             let written = expected.to_text();
-            let message =
-                format!("`Mcp-Param-{name}` is `{text}`, the argument `{shown}` is `{written}`");
+            let message = format!(
+                "`Mcp-Param-{name}` is `{text}`, but the argument `{shown}` is `{written}`"
+            );
             HeaderMismatch::new(&PARAM_MISMATCH, message, help())
         }
         Some(Err(fault)) => unreadable(&format!("Mcp-Param-{name}"), fault, help()),

@@ -118,10 +118,10 @@ fn judge_accepted(exchange: &mut Exchange, notes: &mut Notes) {
     let Some((at, reply)) = exchange.headers.accepted.take() else { return };
     let message = match reply {
         Reply::Status(status) => {
-            format!("a request whose headers are wrong is answered with status {status}")
+            format!("a request with wrong headers is answered with status {status}")
         }
         Reply::Code(code) => {
-            format!("a request whose headers are wrong is answered with error {code}")
+            format!("a request with wrong headers is answered with error {code}")
         }
     };
     let fault = Fault::new(&NOT_REJECTED, message)

@@ -12,7 +12,8 @@ use serde::{Deserialize, Serialize};
 
 use self::target::Target;
 use super::{
-    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, SseEvent, requests::Place,
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, SseEvent,
+    requests::EndpointKind,
 };
 use crate::{
     Level,
@@ -61,7 +62,7 @@ impl HttpFamily for LegacySse {
             }
             HttpPart::Request { headers, .. } => {
                 if self.streams.contains(exchange.path()) && !names_session(headers) {
-                    exchange.request.place = Place::LegacySse;
+                    exchange.request.place = EndpointKind::LegacySse;
                 }
             }
             // A resumed stream does not start over.
@@ -85,26 +86,26 @@ impl LegacySse {
         notes: &mut Notes,
     ) {
         if self.is_unresolved && !is_streamable(headers) {
-            exchange.request.place = Place::LegacySse;
+            exchange.request.place = EndpointKind::LegacySse;
             return;
         }
         let Some((endpoint, at)) = self.endpoints.iter().last() else { return };
         let target = Target::read(url);
         if self.endpoints.iter().any(|(endpoint, _)| endpoint.matches(&target)) {
-            exchange.request.place = Place::LegacySse;
+            exchange.request.place = EndpointKind::LegacySse;
             return;
         }
         if exchange.posted.is_empty() || is_streamable(headers) || self.endpoints.forgot() {
             return;
         }
-        exchange.request.place = Place::LegacySse;
+        exchange.request.place = EndpointKind::LegacySse;
         notes.always(
             Fault::new(
                 &WRONG_ENDPOINT,
-                format!("the message is posted to `{url}`; the server gave `{endpoint}`"),
+                format!("the message is posted to `{url}`, but the server gave `{endpoint}`"),
             )
             .related(at.line(), "the endpoint was given here")
-            .help("post to the URI of the `endpoint` event, its query included"),
+            .help("post to the URI of the `endpoint` event, including its query"),
         );
     }
 
@@ -129,7 +130,7 @@ impl LegacySse {
                 self.streams.insert(exchange.path().into(), (), known.limits.remembered);
             }
             exchange.legacy_sse.begun = true;
-            exchange.request.place = Place::LegacySse;
+            exchange.request.place = EndpointKind::LegacySse;
         } else if exchange.seen && !exchange.legacy_sse.begun
             // Without data nothing is dispatched, so it is not an event.
             && (event.message.is_some() || !data.is_empty())
@@ -149,7 +150,7 @@ fn judge_event(
     if event.message.is_none() {
         return;
     }
-    let is_old = exchange.request.place == Place::LegacySse;
+    let is_old = exchange.request.place == EndpointKind::LegacySse;
     if let Some(name) = sse.event.filter(|name| is_old && !matches!(*name, "" | "message")) {
         notes.always(
             Fault::new(&EVENT_TYPE, format!("the message arrives as a `{name}` event"))
@@ -161,7 +162,7 @@ fn judge_event(
     if event.single.is_some_and(|message| answers_initialize(&message.envelope, known))
         && let Some(at) = exchange.legacy_sse.other_first.take()
     {
-        exchange.request.place = Place::LegacySse;
+        exchange.request.place = EndpointKind::LegacySse;
         notes.always(
             Fault::new(&ENDPOINT_MISSING, "the stream does not begin with `endpoint`")
                 .earlier(at.line(), Side::Server)

@@ -13,7 +13,9 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
-use super::{Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, endpoints::Aim};
+use super::{
+    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, endpoints::Destination,
+};
 use crate::{
     Level,
     conversation::{Known, Notes, Phase},
@@ -56,7 +58,7 @@ pub(crate) struct Requests {
 /// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    pub(crate) place: Place,
+    pub(crate) place: EndpointKind,
     /// Whether the headers of the request were recorded.
     pub(crate) headers_known: bool,
     /// Whether the server is known by now to support a revision without a handshake: a legacy
@@ -71,7 +73,7 @@ pub(crate) struct Seen {
 
 /// How an exchange relates to MCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub(crate) enum Place {
+pub(crate) enum EndpointKind {
     /// Not at all, as far as known: a health check, a metadata document.
     #[default]
     Elsewhere,
@@ -86,7 +88,7 @@ pub(crate) enum Place {
 
 impl Seen {
     pub(crate) fn at_endpoint(&self) -> bool {
-        self.place == Place::Endpoint
+        self.place == EndpointKind::Endpoint
     }
 }
 
@@ -105,7 +107,8 @@ impl HttpFamily for Requests {
                 self.versions.judge_unpublished(event, headers, exchange, known, notes);
                 if exchange.request.at_endpoint() {
                     self.judge_request(event, headers, exchange, known, notes);
-                } else if exchange.request.place == Place::Unclear && exchange.request.headers_known
+                } else if exchange.request.place == EndpointKind::Unclear
+                    && exchange.request.headers_known
                 {
                     accept::judge(false, headers, exchange, notes);
                 }
@@ -151,7 +154,7 @@ impl Requests {
             || event.settled && event.revision.era() == Era::Modern;
         let is_unclear = exchange.request.at_endpoint() && exchange.is_post();
         if is_unclear && !self.is_streamable {
-            exchange.request.place = Place::Unclear;
+            exchange.request.place = EndpointKind::Unclear;
         }
     }
 
@@ -166,11 +169,11 @@ impl Requests {
     ) {
         let answers = exchange.is_sse || event.message.is_some();
         let place = exchange.request.place;
-        if place == Place::Unclear && answers && exchange.requests().next().is_some() {
+        if place == EndpointKind::Unclear && answers && exchange.requests().next().is_some() {
             self.is_streamable = true;
             self.is_http_sse = false;
-            exchange.request.place = Place::Endpoint;
-        } else if place == Place::Endpoint
+            exchange.request.place = EndpointKind::Endpoint;
+        } else if place == EndpointKind::Endpoint
             && !answers
             && status == 202
             && exchange.initializes()
@@ -178,7 +181,7 @@ impl Requests {
         {
             self.is_streamable = false;
             self.is_http_sse = true;
-            exchange.request.place = Place::Unclear;
+            exchange.request.place = EndpointKind::Unclear;
         }
     }
 
@@ -229,7 +232,7 @@ impl Requests {
             notes.always(
                 Fault::new(
                     &GET_REMOVED,
-                    format!("2026-07-28 has no {} on the endpoint", exchange.method),
+                    format!("2026-07-28 does not allow {} on the endpoint", exchange.method),
                 )
                 .help(
                     "for notifications POST `subscriptions/listen`; there are no sessions to end",
@@ -240,15 +243,18 @@ impl Requests {
             notes.always(
                 Fault::new(
                     &LAST_EVENT_ID,
-                    format!("the client resumes after `{id}`, which 2026-07-28 does not have"),
+                    format!("the client resumes a stream after `{id}`, but 2026-07-28 streams cannot be resumed"),
                 )
-                .help("leave `Last-Event-ID` out and send the request again under a new id"),
+                .help("omit `Last-Event-ID`, and send the request again with a new id"),
             );
         }
         if exchange.posted.iter().any(|posted| &*posted.name == "notifications/cancelled") {
             notes.always(
-                Fault::new(&CANCELLED_POSTED, "a cancellation is posted")
-                    .help("close the response stream of the request instead"),
+                Fault::new(
+                    &CANCELLED_POSTED,
+                    "the client sends `notifications/cancelled` over HTTP",
+                )
+                .help("close the response stream of the request instead"),
             );
         }
     }
@@ -283,17 +289,17 @@ impl Requests {
 /// Records the endpoint, which is where messages are posted. Before the first post, only headers
 /// tell.
 fn note_endpoint(headers: &Headers<'_>, exchange: &mut Exchange) {
-    if exchange.request.place == Place::LegacySse {
+    if exchange.request.place == EndpointKind::LegacySse {
         return;
     }
     exchange.request.headers_known = headers.are_recorded();
     let is_endpoint = match exchange.aim {
-        Aim::Endpoint => true,
-        Aim::Unknown => names_mcp(headers),
-        Aim::Beside | Aim::Elsewhere => false,
+        Destination::Endpoint => true,
+        Destination::Unknown => names_mcp(headers),
+        Destination::Beside | Destination::Elsewhere => false,
     };
     if is_endpoint {
-        exchange.request.place = Place::Endpoint;
+        exchange.request.place = EndpointKind::Endpoint;
     }
 }
 

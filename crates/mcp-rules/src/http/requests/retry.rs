@@ -75,7 +75,7 @@ impl Retries {
                 Fault::new(
                     &RETRY_IGNORED,
                     format!(
-                        "the client is back after {waited} ms; the server asked for {retry} ms"
+                        "the client reconnects after {waited} ms, but the server asked for {retry} ms"
                     ),
                 )
                 .related(at.line(), "the server closed the connection here")

@@ -40,14 +40,14 @@ pub(super) struct Versions {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unsupported(Box<str>);
 
-/// A version, named in a request, that was never published, where nothing else says by which revision
-/// the exchange is to be judged.
+/// An unpublished version, named in a request, if nothing else determines by which revision to judge
+/// the exchange.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Unpublished(Box<str>);
 
 impl Versions {
-    /// Judges whether the revision of a request is known at all. What a handshake or the message
-    /// itself says is held against the header elsewhere.
+    /// Judges whether the revision of a request is published. Other rules compare the header with the
+    /// handshake and with the message itself.
     pub(super) fn judge_unpublished(
         &self,
         event: &Observation<'_>,
@@ -114,7 +114,7 @@ impl Versions {
         notes.always(
             Fault::new(
                 &VERSION_MISMATCH,
-                format!("the header says {}, but {agreed} was agreed on", header.trim()),
+                format!("the header says {}, but {agreed} was negotiated", header.trim()),
             )
             .help(format!("send `MCP-Protocol-Version: {agreed}`, the version of the result")),
         );
@@ -138,7 +138,7 @@ impl Versions {
         let Some(header) = headers.value(NAME) else {
             let version = declared.as_deref().unwrap_or(event.revision.as_str());
             notes.always(missing(
-                "the request names no protocol version in a header".to_owned(),
+                "the request has no `MCP-Protocol-Version` header".to_owned(),
                 version,
             ));
             // Servers that also support older clients may take it for one of theirs.
@@ -152,9 +152,9 @@ impl Versions {
                 notes.always(
                     Fault::new(
                         &VERSION_MISMATCH,
-                        format!("the header says {header}, the body {declared}"),
+                        format!("the header says {header}, but the body says {declared}"),
                     )
-                    .help("fill the header and `_meta` from the same value"),
+                    .help("set the header and `_meta` from the same value"),
                 );
             }
             _ => {
@@ -212,15 +212,15 @@ impl Unpublished {
     fn fault(&self) -> Fault {
         let Unpublished(requested) = self;
         let supported: Vec<&str> = Revision::ALL.into_iter().map(Revision::as_str).collect();
-        let message = format!("the header names `{requested}`, a revision that is unknown here");
+        let message = format!("the header names an unknown revision, `{requested}`");
         Fault::unjudged(&VERSION_MISMATCH, message)
             .code(UNSUPPORTED_VERSION)
             .facts(json!({"supported": supported, "requested": requested}))
     }
 }
 
-/// What a server says where the revision is not known cannot be judged, except that an error is the
-/// answer that it owes.
+/// Marks a server's messages in an unknown revision as not judged, except errors, which are the
+/// right answer.
 pub(super) fn leave_unjudged(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     let Some(unpublished) = &exchange.request.unpublished else { return };
     if event.messages().any(|message| message.envelope.error.is_none()) {
@@ -254,7 +254,7 @@ pub(super) fn judge_answer(
             format!("a request for version `{version}` is answered with status {status}"),
         )
         .related(exchange.at.line(), "the request was here")
-        .help("answer 400 to versions the server does not speak"),
+        .help("answer 400 to versions that the server does not support"),
     );
 }
 

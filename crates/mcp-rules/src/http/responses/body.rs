@@ -50,7 +50,7 @@ fn report_body(exchange: &Exchange, notes: &mut Notes) {
     notes.always(
         Fault::new(&NOTIFICATION_BODY, format!("the 202 for {what} has a body"))
             .related(exchange.at.line(), "it was posted here")
-            .help("send the head alone"),
+            .help("send only the status and the headers"),
     );
 }
 
@@ -91,7 +91,7 @@ pub(super) fn judge_json(
             )
             .at(envelope.object.span())
             .related(other.or(exchange.at.line()), "the request was here")
-            .help("answer with the response alone, or with an event stream if more is to be said"),
+            .help("send only the response, or an event stream if there is more to send"),
         );
         return kind != MessageKind::Response;
     }

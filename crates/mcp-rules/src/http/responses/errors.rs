@@ -51,7 +51,7 @@ fn judge_error(envelope: &Envelope<'_>, status: u16, exchange: &Exchange, notes:
         )
         .at(span.span())
         .related(exchange.at.line(), "the request was here")
-        .help("decide before the answer begins, while the status can still be chosen"),
+        .help("detect the error before the response begins, while the status can still be set"),
     );
 }
 

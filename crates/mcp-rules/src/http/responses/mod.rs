@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     CarriedMessage, Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation,
-    endpoints::Aim, is_media_type, requests::Place,
+    endpoints::Destination, is_media_type, requests::EndpointKind,
 };
 use crate::{
     Level,
@@ -94,7 +94,7 @@ impl HttpFamily for Responses {
                 }
             }
             HttpPart::Event(sse) => {
-                if exchange.request.place == Place::LegacySse && !exchange.is_post() {
+                if exchange.request.place == EndpointKind::LegacySse && !exchange.is_post() {
                     self.http_sse = true;
                     exchange.response.http_sse = true;
                 }
@@ -123,7 +123,7 @@ impl Responses {
                         .any(|covering| is_media_type(range, covering))
                 }),
             lacks_meta: event.messages().any(|message| lacks_meta(&message.envelope)),
-            http_sse: self.http_sse || exchange.request.place == Place::Unclear,
+            http_sse: self.http_sse || exchange.request.place == EndpointKind::Unclear,
         };
     }
 
@@ -133,7 +133,7 @@ impl Responses {
         if exchange.response.carries_requests() && is_success(status) && answers {
             self.http_sse = false;
             exchange.response.http_sse = false;
-        } else if exchange.request.place == Place::Unclear {
+        } else if exchange.request.place == EndpointKind::Unclear {
             exchange.response.http_sse = true;
         }
     }
@@ -149,7 +149,7 @@ impl Responses {
     ) {
         // All revisions with Streamable HTTP agree on how to answer `initialize`.
         let certain = event.settled || exchange.initializes();
-        let to_endpoint = exchange.aim == Aim::Endpoint;
+        let to_endpoint = exchange.aim == Destination::Endpoint;
         match exchange.response.carries {
             _ if !certain => {}
             Carries::Requests if is_success(status) => {
@@ -204,7 +204,7 @@ fn judge_type(
     }
     let asked = exchange.requests().next().map_or("", |asked| &asked.name);
     let answer = match kind {
-        Some(kind) => format!("`{asked}` is answered with the type `{kind}`"),
+        Some(kind) => format!("`{asked}` is answered with content type `{kind}`"),
         None => format!("`{asked}` is answered with status {status} and no `Content-Type`"),
     };
     notes.always(
@@ -219,8 +219,8 @@ fn judge_buffering(headers: &Headers<'_>, notes: &mut Notes) {
     let value = headers.value(HeaderName::XAccelBuffering);
     let message = match value.as_deref().map(str::trim) {
         Some(value) if value.eq_ignore_ascii_case("no") => return,
-        Some(value) => format!("`X-Accel-Buffering` is `{value}`: proxies may hold events back"),
-        None => "the event stream lacks `X-Accel-Buffering`: proxies may hold events back".into(),
+        Some(value) => format!("`X-Accel-Buffering` is `{value}`: proxies may delay events"),
+        None => "the event stream lacks `X-Accel-Buffering`: proxies may delay events".into(),
     };
     notes.always(
         Fault::new(&BUFFERING, message)
@@ -234,7 +234,7 @@ fn judge_get(headers: &Headers<'_>, exchange: &Exchange, notes: &mut Notes) {
         return;
     }
     let answer = match headers.value(HeaderName::ContentType) {
-        Some(kind) => format!("the type `{kind}`"),
+        Some(kind) => format!("content type `{kind}`"),
         None => "no `Content-Type`".to_owned(),
     };
     notes.always(

@@ -53,7 +53,7 @@ impl Support {
             Fault::new(
                 &LEGACY_METHOD,
                 format!(
-                    "{} gets status {status} from a server whose revisions do not have it",
+                    "{} gets status {status} from a server whose revisions do not support it",
                     exchange.method
                 ),
             )

@@ -96,10 +96,10 @@ impl Deliveries {
         match self.copy(event, exchange, known) {
             Copy::Elsewhere(first) if event.settled => {
                 notes.always(
-                    Fault::new(&BROADCAST, "the message was sent on another stream already")
+                    Fault::new(&BROADCAST, "the message was already sent on another stream")
                         .related(first.line, "it was sent here")
                         .help(
-                            "send each message on one stream; make streams resumable against loss",
+                            "send each message on one stream only; make streams resumable so that nothing is lost",
                         ),
                 );
                 return Delivery::Again;
@@ -130,7 +130,7 @@ impl Deliveries {
         exchange: &Exchange,
         known: &Known<'_>,
     ) -> EventIdStatus {
-        // As the header of a client that resumes is remembered.
+        // In the same form as the `Last-Event-ID` of a resuming client is remembered.
         let key = (exchange.stream.scope, digest(kept(id.into()).as_bytes()));
         let content = content(event, sse);
         let Some(first) = self.events.get(&key).copied() else {

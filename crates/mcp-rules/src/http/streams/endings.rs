@@ -146,13 +146,13 @@ impl Ending {
             (
                 &RETRY,
                 format!("closed before the response to `{asked}`, without a `retry` field"),
-                "send an event with `retry` before closing early, or the response",
+                "send the response before closing, or at least an event with `retry`",
             )
         } else {
             (
                 &ENDED_EARLY,
                 format!("the stream ends without the response to `{asked}`"),
-                "send a response, with an error if need be, before the stream ends",
+                "send the response before the stream ends, even if it is an error",
             )
         };
         Fault::new(rule, message)

@@ -182,10 +182,10 @@ impl Streams {
         if let Some(begun) = begun {
             self.priming_reported = true;
             notes.always(
-                Fault::new(&PRIMING, "the stream does not begin with an id and empty data")
+                Fault::new(&PRIMING, "the stream does not begin with an event that has an id and empty data")
                     .earlier(begun.line(), Side::Server)
                     .related(exchange.at.line(), "the request was here")
-                    .help("send an id with empty `data` first, to be resumed from"),
+                    .help("first send an event with an id and empty `data`, from which the client can resume"),
             );
         }
     }
@@ -232,7 +232,7 @@ fn judge_name(event: &Observation<'_>, sse: SseEvent<'_>, notes: &mut Notes) {
                 &EVENT_TYPE,
                 format!("the event is called `{name}`: clients listen for `message`"),
             )
-            .help("leave the `event` field out, or write `message`"),
+            .help("omit the `event` field, or set it to `message`"),
         );
     }
 }
@@ -251,11 +251,12 @@ fn judge_response_on_get(event: &Observation<'_>, exchange: &Exchange, notes: &m
     }
     if event.sound_messages().any(|(_, kind)| kind == MessageKind::Response) {
         notes.always(
-            Fault::new(&GET_RESPONSE, "a response travels on a GET stream that resumes nothing")
-                .related(exchange.at.line(), "the stream was opened here")
-                .help(
-                    "send a response on the stream of its request, or when the client resumes that",
-                ),
+            Fault::new(
+                &GET_RESPONSE,
+                "a response is sent on a GET stream that does not resume another stream",
+            )
+            .related(exchange.at.line(), "the stream was opened here")
+            .help("send a response on the stream of its request, or on one that resumes it"),
         );
     }
 }

@@ -74,7 +74,7 @@ impl Tokens {
                 return None; // That there is no subscription is another fault.
             }
             let message =
-                format!("`{name}` comes on the stream of another request than its subscription");
+                format!("`{name}` is sent on the stream of a request that is not its subscription");
             return Some((message, open.and_then(|request| request.at.line())));
         }
         if name != "notifications/progress" {
@@ -85,7 +85,7 @@ impl Tokens {
         let stream = owner.at.stream()?;
         (stream != exchange.number).then(|| {
             let message = format!(
-                "progress of the request on exchange {stream} comes on the stream of another"
+                "progress of the request on exchange {stream} is sent on the stream of another request"
             );
             (message, owner.at.line())
         })

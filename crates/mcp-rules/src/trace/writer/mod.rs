@@ -59,7 +59,7 @@ impl<'a> TraceEntry<'a> {
         TraceEntry::new(Side::Server, Traffic::Stderr { text })
     }
 
-    /// The process of a server has ended, with this code or by this signal.
+    /// The exit of a server's process, with this code or by this signal.
     pub fn exit(code: Option<i32>, signal: Option<i32>) -> TraceEntry<'a> {
         TraceEntry::new(Side::Server, Traffic::Exit { code, signal })
     }
@@ -69,19 +69,19 @@ impl<'a> TraceEntry<'a> {
         TraceEntry::new(event.from, Traffic::Http(event))
     }
 
-    /// Names who has sent it in the place of the side that it is from.
+    /// Sets who sent it in place of its side.
     #[must_use]
     pub fn sent_by(self, by: &'a str) -> TraceEntry<'a> {
         TraceEntry { by: Some(by), ..self }
     }
 
-    /// Tells that it was passed on instead of what that line of the recording shows.
+    /// Sets the number of the line that it replaces, which was not passed on.
     #[must_use]
     pub fn replacing(self, line: u64) -> TraceEntry<'a> {
         TraceEntry { replaces: Some(line), ..self }
     }
 
-    /// Tells that this many observations, of any conversation and either side, are missing here.
+    /// A gap: this many observations, of any conversation and either side, are missing here.
     pub fn gap(lost: u64) -> TraceEntry<'a> {
         TraceEntry::new(Side::Client, Traffic::Gap { lost })
     }
@@ -103,7 +103,7 @@ impl<'a> TraceEntry<'a> {
         TraceEntry { session: Some(session), ..self }
     }
 
-    /// Stands for a text of this many bytes, which is too long to be kept.
+    /// Replaces the text by its length in bytes, as it is too long to be kept.
     #[must_use]
     pub fn skipping(self, length: u64) -> TraceEntry<'a> {
         TraceEntry { skipped: Some(length), ..self }
@@ -135,7 +135,7 @@ pub struct TraceWriter<W> {
     out: W,
     line: Vec<u8>,
     tape: Tape,
-    /// How deep what is written as `msg` may be.
+    /// The maximum nesting of messages written as `msg`.
     max_depth: usize,
 }
 
@@ -146,8 +146,8 @@ impl<W: Write> TraceWriter<W> {
         TraceWriter { out, line: Vec::new(), tape: Tape::new(), max_depth }
     }
 
-    /// Writes what is nested deeper than this as `raw`, so that readers with that limit can tell
-    /// what it is.
+    /// Sets the maximum nesting of messages written as `msg`. Deeper ones are written as `raw`, so
+    /// that readers with that limit can still read the line.
     #[must_use]
     pub fn with_depth(self, max_depth: usize) -> TraceWriter<W> {
         TraceWriter { max_depth, ..self }
@@ -179,7 +179,7 @@ impl<W: Write> TraceWriter<W> {
             }
             Traffic::Gap { lost } => self.number("lost", lost),
             Traffic::Stderr { text } => match entry.skipped {
-                // Only that there was something: readers may take `skipped` for a message.
+                // Without a `skipped` member, by which readers could mistake the line for a message.
                 Some(length) => self.member("stderr", &format!("({length} bytes)")),
                 None => self.exact("stderr", "stderrBase64", text),
             },
@@ -200,14 +200,18 @@ impl<W: Write> TraceWriter<W> {
 
     /// Writes a line on the presumption that `message` can be written as `msg`, and returns where in
     /// the line it is: to parse the line afterwards takes less time than to look at the message
-    /// first. If [`LineReader::confirm`](crate::LineReader::confirm) does not confirm it, the line has
+    /// first. If [`LineReader::parse_optimistic`](crate::LineReader::parse_optimistic) does not confirm it, the line has
     /// to be replaced by the one that is written for the entry with this message. The entry itself
     /// has none: what it shows are HTTP, or nothing but who has sent it.
     ///
     /// # Errors
     ///
     /// If writing to `out` fails.
-    pub fn presume(&mut self, entry: &TraceEntry<'_>, message: &[u8]) -> io::Result<Range<usize>> {
+    pub fn write_optimistic(
+        &mut self,
+        entry: &TraceEntry<'_>,
+        message: &[u8],
+    ) -> io::Result<Range<usize>> {
         self.begin(entry);
         match entry.traffic {
             Traffic::WebSocket { .. } => self.member("transport", "ws"),
@@ -226,7 +230,7 @@ impl<W: Write> TraceWriter<W> {
         Ok(start..end)
     }
 
-    /// Writes what all kinds of entries have in common.
+    /// Writes the members that all kinds of entries have in common.
     fn begin(&mut self, entry: &TraceEntry<'_>) {
         self.line.clear();
         self.line.extend_from_slice(match entry.from {
@@ -257,7 +261,7 @@ impl<W: Write> TraceWriter<W> {
         self.out
     }
 
-    /// Writes the text of an entry, or how long it was.
+    /// Writes the text of an entry, or its length if it was skipped.
     fn message_of(&mut self, entry: &TraceEntry<'_>, text: &[u8]) {
         match entry.skipped {
             Some(length) => self.number("skipped", length),
@@ -361,7 +365,7 @@ impl<W: Write> TraceWriter<W> {
         if all.len() > FEW {
             self.many_headers(all);
         } else {
-            // A map of names would take longer than the rest of the line.
+            // For few headers, comparing pairs is faster than building a map.
             for (position, (name, value)) in all.iter().enumerate() {
                 let is_same = |other: &&(Cow<'_, str>, Cow<'_, str>)| other.0 == *name;
                 if all[..position].iter().any(|other| is_same(&other)) {
@@ -437,7 +441,7 @@ impl<W: Write> TraceWriter<W> {
     }
 }
 
-/// So many headers are compared with each other.
+/// Up to this many headers are compared pairwise.
 const FEW: usize = 32;
 
 /// Whether a text can be embedded as it is: the reader gets the same bytes back, and other JSON

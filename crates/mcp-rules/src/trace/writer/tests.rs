@@ -52,15 +52,15 @@ fn messages_are_written_as_they_are_where_that_is_safe() {
     assert!(line.starts_with(r#"{"from":"client","transport":"ws","raw":"[["#), "{line}");
 }
 
-/// The line that is written on a presumption, if that proves to be true.
+/// The line that is written optimistically, if its message proves to be ordinary.
 fn presumed(entry: &TraceEntry<'_>, message: &[u8]) -> Option<String> {
     let mut writer = TraceWriter::new(Vec::new());
-    let place = writer.presume(entry, message).unwrap();
+    let place = writer.write_optimistic(entry, message).unwrap();
     let line = writer.into_inner();
     assert_eq!(&line[place.clone()], message);
     let mut reader = LineReader::new(&crate::Limits::default());
     let text = line.strip_suffix(b"\n").unwrap();
-    let parsed = reader.confirm(text, &place)?;
+    let parsed = reader.parse_optimistic(text, &place)?;
     reader.read_parsed(&parsed, text, |read| assert_eq!(read.message().unwrap().raw(), message));
     Some(String::from_utf8(line).unwrap())
 }

@@ -9,7 +9,7 @@ mod middleware;
 mod settings;
 
 use mcp_core::Revision;
-use mcp_rules::{Finding, Origin, Profile, Settings, Severity, ValidationError, Validator};
+use mcp_rules::{Finding, Profile, RecordingInfo, Settings, Severity, ValidationError, Validator};
 
 use crate::observe::observe;
 
@@ -19,9 +19,9 @@ const REVISION: Revision = Revision::V2025_11_25;
 fn found(message: &str, profile: Profile, revision: Revision) -> Vec<Finding> {
     let mut settings = Settings::default();
     settings.profile = profile;
-    let mut origin = Origin::default();
-    origin.revision = Some(revision);
-    observe(message.as_bytes(), settings, origin)
+    let mut info = RecordingInfo::default();
+    info.revision = Some(revision);
+    observe(message.as_bytes(), settings, info)
 }
 
 /// The rules behind findings of severity error.

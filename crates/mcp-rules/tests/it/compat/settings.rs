@@ -2,7 +2,8 @@
 
 use mcp_core::Revision;
 use mcp_rules::{
-    BuildError, ExtraMethods, Limits, Origin, Profile, Setting, Settings, Severity, Validator,
+    BuildError, ExtraMethods, Limits, Profile, RecordingInfo, Setting, Settings, Severity,
+    Validator,
 };
 
 use super::{REVISION, refused};
@@ -72,9 +73,9 @@ fn a_batch_that_is_let_in_is_judged_entry_by_entry() {
     let rules = |setting: Option<Setting>| {
         let mut settings = Settings::default();
         settings.rules.extend(setting.map(|setting| ("batch-not-supported".to_owned(), setting)));
-        let mut origin = Origin::default();
-        origin.revision = Some(REVISION);
-        let found = observe(batch.as_bytes(), settings, origin);
+        let mut info = RecordingInfo::default();
+        info.revision = Some(REVISION);
+        let found = observe(batch.as_bytes(), settings, info);
         found.iter().map(|finding| (finding.index, finding.rule.name)).collect::<Vec<_>>()
     };
     let refused = (None, "batch-not-supported");

@@ -14,7 +14,7 @@ use mcp_json::{Kind, Node};
 
 use super::Dialect;
 
-/// Lists with more names are not checked for duplicates here.
+/// Lists with more names than this are not checked for duplicates here.
 const MANY: usize = 64;
 
 /// Whether `schema` certainly fits the meta-schema of `dialect`, is nested at most `max_depth`

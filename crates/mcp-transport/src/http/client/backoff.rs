@@ -1,8 +1,8 @@
 use std::time::Duration;
 
-/// Longer delays are only used if the server asks for them.
+/// The maximum delay, unless the server asks for a longer one.
 const CEILING: Duration = Duration::from_secs(30);
-/// Even if the server asks for no delay, there is a pause between attempts.
+/// The minimum delay, even if the server asks for none.
 const FLOOR: Duration = Duration::from_millis(10);
 
 /// How long to wait before the next attempt: at least what the server asks for, and longer with

@@ -55,7 +55,7 @@ fn tcp() -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.set_nodelay(true);
     connector.enforce_http(false);
-    // A machine that has vanished says nothing: whoever waits for it must not wait for ever.
+    // A machine that has vanished sends nothing, so without keep-alives a caller could wait forever.
     connector.set_keepalive(Some(KEEPALIVE));
     connector.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
     connector.set_keepalive_retries(Some(KEEPALIVE_RETRIES));

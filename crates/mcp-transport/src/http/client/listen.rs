@@ -54,19 +54,21 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
                 }
                 ended.blocked.or(ended.broken).unwrap_or_else(|| lost("the server closed it"))
             }
-            ListenReply::Refusal(StatusCode::NOT_FOUND) if has_stream => {
+            ListenReply::ErrorResponse(StatusCode::NOT_FOUND) if has_stream => {
                 return Ok(Outcome::Expired);
             }
-            ListenReply::Refusal(status) if is_passing(status) => refused(status),
+            ListenReply::ErrorResponse(status) if is_passing(status) => refused(status),
             // The server has not yet noticed that the last one is gone.
-            ListenReply::Refusal(status @ StatusCode::CONFLICT) if has_stream => refused(status),
-            ListenReply::Refusal(status) if has_stream => {
+            ListenReply::ErrorResponse(status @ StatusCode::CONFLICT) if has_stream => {
+                refused(status)
+            }
+            ListenReply::ErrorResponse(status) if has_stream => {
                 return Ok(Outcome::GivenUp(refused(status)));
             }
             ListenReply::Nothing if has_stream => {
                 return Ok(Outcome::GivenUp(lost("the server no longer has one")));
             }
-            ListenReply::Refusal(_) | ListenReply::Nothing => {
+            ListenReply::ErrorResponse(_) | ListenReply::Nothing => {
                 tracing::debug!("the server has no notification stream");
                 return Ok(Outcome::NoStream);
             }
@@ -87,7 +89,7 @@ async fn follow(shared: &Shared) -> Result<Outcome, Abandoned> {
 
 enum ListenReply {
     Stream((Incoming, WatchedStream)),
-    Refusal(StatusCode),
+    ErrorResponse(StatusCode),
     Failure(TransportError),
     Nothing,
 }
@@ -95,7 +97,7 @@ enum ListenReply {
 fn classify(response: Result<Response<Incoming>, TransportError>) -> ListenReply {
     match response.map(Reply::of) {
         Ok(Reply::Events(body, watched)) => ListenReply::Stream((body, watched)),
-        Ok(Reply::Refused(refusal)) => ListenReply::Refusal(refusal.status),
+        Ok(Reply::ErrorStatus(refusal)) => ListenReply::ErrorResponse(refusal.status),
         Ok(_) => ListenReply::Nothing,
         Err(error) => ListenReply::Failure(error),
     }

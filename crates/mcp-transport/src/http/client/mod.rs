@@ -212,11 +212,13 @@ impl Shared {
                 drain(body).await;
                 Ok(())
             }
-            Reply::Refused(refusal) if in_session && refusal.status == StatusCode::NOT_FOUND => {
+            Reply::ErrorStatus(refusal)
+                if in_session && refusal.status == StatusCode::NOT_FOUND =>
+            {
                 self.expire();
                 Err(TransportError::SessionExpired)
             }
-            Reply::Refused(refusal) => Err(refusal.read(self.settings.max_message).await.1),
+            Reply::ErrorStatus(refusal) => Err(refusal.read(self.settings.max_message).await.1),
             // Not what the protocol requires, but it is acceptance.
             Reply::Events(..) | Reply::Unreadable(_) => Ok(()),
         }

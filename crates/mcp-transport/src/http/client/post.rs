@@ -17,7 +17,7 @@ use super::{
     backoff::Backoff,
     inbox::{Abandoned, Skipped},
     pending_posts::Disconnect,
-    reply::{Refusal, Reply, drain, read_whole},
+    reply::{ErrorResponse, Reply, drain, read_whole},
     stream::{Ended, Stream},
     watched::{WatchedResponse, WatchedStream},
 };
@@ -78,7 +78,7 @@ impl PostWork<'_> {
                 drain(body).await;
                 self.over(None).await;
             }
-            Reply::Refused(refusal) => self.refused(refusal, in_session).await,
+            Reply::ErrorStatus(refusal) => self.refused(refusal, in_session).await,
             Reply::Unreadable(error) => self.over(Some(error)).await,
         }
     }
@@ -116,7 +116,7 @@ impl PostWork<'_> {
         }
     }
 
-    async fn refused(&self, refusal: Refusal, in_session: bool) {
+    async fn refused(&self, refusal: ErrorResponse, in_session: bool) {
         // Whatever the body says, the status is enough.
         if in_session && refusal.status == StatusCode::NOT_FOUND {
             self.shared.conversation.expire();
@@ -182,12 +182,12 @@ impl PostWork<'_> {
             Err(error) => return Resumed::NotNow(error),
             Ok(response) => match Reply::of(response) {
                 Reply::Events(body, watched) => return Resumed::Stream((body, watched)),
-                Reply::Refused(refusal) if is_passing(refusal.status) => {
+                Reply::ErrorStatus(refusal) if is_passing(refusal.status) => {
                     let status = refusal.status.as_u16();
                     let text = format!("resuming the stream failed with status {status}");
                     return Resumed::NotNow(TransportError::Lost(text));
                 }
-                Reply::Refused(refusal) => format!("status {}", refusal.status.as_u16()),
+                Reply::ErrorStatus(refusal) => format!("status {}", refusal.status.as_u16()),
                 Reply::Unreadable(error) => error.to_string(),
                 Reply::Json(..) | Reply::Accepted(_) => "the response is not a stream".to_owned(),
             },

@@ -31,13 +31,13 @@ pub(super) enum Reply {
     Events(Incoming, WatchedStream),
     /// Accepted, without a body.
     Accepted(Incoming),
-    Refused(Refusal),
+    ErrorStatus(ErrorResponse),
     /// It claims success but cannot be read.
     Unreadable(TransportError),
 }
 
 #[derive(Debug)]
-pub(super) struct Refusal {
+pub(super) struct ErrorResponse {
     pub(super) status: StatusCode,
     headers: HeaderMap,
     body: Incoming,
@@ -51,7 +51,7 @@ impl Reply {
         let watched = WatchedResponse::new(exchange, head.status, &head.headers);
         if !head.status.is_success() {
             let (status, headers) = (head.status, head.headers);
-            return Reply::Refused(Refusal { status, headers, body, watched });
+            return Reply::ErrorStatus(ErrorResponse { status, headers, body, watched });
         }
         if matches!(head.status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) {
             return Reply::Accepted(body);
@@ -75,7 +75,7 @@ impl Reply {
     }
 }
 
-impl Refusal {
+impl ErrorResponse {
     /// The body if it may be a message, and the error to report.
     pub(super) async fn read(self, limit: usize) -> (Option<Arrived>, TransportError) {
         let status = self.status.as_u16();

@@ -17,8 +17,8 @@ pub struct HttpSettings {
     pub connect_timeout: Duration,
     /// How long the server may take to accept a notification or an answer.
     pub accept_timeout: Duration,
-    /// How long the server may take to begin its response to a request. By default there is no limit:
-    /// whoever calls sets one.
+    /// How long the server may take to begin its response to a request. Default: no limit, as callers
+    /// usually set a timeout of their own.
     pub answer_timeout: Option<Duration>,
     /// How long [`close`](mcp_core::Transport::close) waits for the server to end the session.
     pub close_timeout: Duration,

@@ -30,7 +30,7 @@ pub(super) struct Ended {
     pub(super) events: bool,
     /// The length of an event that was too long, if there was one.
     pub(super) skipped: Option<u64>,
-    /// What is wrong with an event that may not pass.
+    /// Why an event was blocked, if one was.
     pub(super) blocked: Option<TransportError>,
 }
 

@@ -11,15 +11,15 @@ use crate::http::watch::HttpWatch;
 /// The layer above the service: it parses messages, which the service does not, and runs
 /// conversations.
 pub trait Application: fmt::Debug + Send + Sync + 'static {
-    /// Parses the body of a POST; `None` if that is not JSON. The message is passed on in this
-    /// form, so that nothing has to parse it again.
+    /// Parses the body of a POST; `None` if it is not JSON. The message is passed on in this form,
+    /// so that nothing parses it again.
     fn parse(&self, body: &Bytes) -> Option<Parsed> {
         let _ = body;
         None
     }
 
-    /// Looks at the message of a POST just long enough to tell how it has to be treated. `parsed` is
-    /// what [`Application::parse`] returned for `body`.
+    /// Determines how the message of a POST has to be handled. `parsed` is what
+    /// [`Application::parse`] returned for `body`.
     ///
     /// # Errors
     ///
@@ -29,21 +29,22 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
         head: &Parts,
         body: &Bytes,
         parsed: Option<&Parsed>,
-    ) -> Result<RequestInfo, Refused>;
+    ) -> Result<RequestInfo, RejectionResponse>;
 
-    /// Sees the HTTP traffic of a session, from its first request on.
+    /// The watch for the HTTP traffic of a session, from its first request on.
     fn watch_session(&self) -> Option<Arc<dyn HttpWatch>> {
         None
     }
 
-    /// Sees the HTTP traffic of an exchange that is a conversation of its own. `opening` is the head
-    /// of its request.
+    /// The watch for the HTTP traffic of an exchange that is a conversation of its own. `opening` is
+    /// the head of its request.
     fn watch_exchange(&self, opening: &Parts) -> Option<Arc<dyn HttpWatch>> {
         let _ = opening;
         None
     }
 
-    /// Sees the HTTP traffic of an exchange that is rejected before it belongs to a conversation.
+    /// The watch for the HTTP traffic of an exchange that is rejected before it belongs to a
+    /// conversation.
     fn watch_rejected(&self) -> Option<Arc<dyn HttpWatch>> {
         None
     }
@@ -56,8 +57,8 @@ pub trait Application: fmt::Debug + Send + Sync + 'static {
         None
     }
 
-    /// Runs a conversation to its end. `opening` is the head of the HTTP request that opened it, and
-    /// `watch` what sees its HTTP traffic: it has judged what the transport receives if it says so.
+    /// Runs a conversation to its end. `opening` is the head of the HTTP request that opened it.
+    /// `watch` sees its HTTP traffic, and may have judged what the transport receives.
     ///
     /// A session is only opened if [`Transport::established`] was called before the answer to the
     /// request that opens it. It lasts until the future completes or the session ends, for which
@@ -87,7 +88,7 @@ pub struct RequestInfo {
     pub opens_session: bool,
     /// It uses a stateless revision: this exchange is a whole conversation.
     pub stateless: bool,
-    /// Its answer stays open: a notification stream, which may end when the server shuts down.
+    /// Its response is open-ended: a notification stream, which may end when the server shuts down.
     pub long_lived: bool,
     /// The revision its sender uses or asks for, if stated.
     pub revision: Option<Revision>,
@@ -96,7 +97,7 @@ pub struct RequestInfo {
 /// The response to a message that the application rejects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "applications build it")]
-pub struct Refused {
+pub struct RejectionResponse {
     /// The status of the response.
     pub status: StatusCode,
     /// Its body, `application/json`.

@@ -10,10 +10,10 @@ use mcp_core::{MemoryBudget, MemoryShare};
 
 use super::{HttpFault, HttpSettings};
 
-/// How much of a body that is too long is read and discarded. A client that is cut off while still
-/// sending may never read the response, and sees a broken connection instead.
+/// The maximum number of bytes to read and discard of a body that is too long. A client that is cut
+/// off while still sending may see a broken connection instead of the response.
 const DISCARDED: usize = 16 << 20;
-/// How long that may take.
+/// How long discarding may take.
 const DISCARDING: Duration = Duration::from_secs(2);
 
 /// Reads the bodies of requests, and limits the memory of all incomplete ones together.
@@ -97,7 +97,7 @@ async fn discard<B: Body<Data = Bytes>>(mut body: Pin<&mut B>) {
 struct PartialBody {
     text: Vec<u8>,
     held: MemoryShare,
-    /// No more will come, as far as is known.
+    /// The maximum length of the body, as far as known.
     most: usize,
 }
 
@@ -105,7 +105,7 @@ impl PartialBody {
     fn add(&mut self, data: &[u8]) -> Result<(), HttpFault> {
         let needed = self.text.len() + data.len();
         if needed > self.text.capacity() {
-            // It doubles, but not beyond what can come: the message keeps this memory.
+            // Doubles, but never beyond the length of the body: the message keeps this memory.
             let capacity = needed.max(self.most.min(2 * self.text.capacity()));
             self.hold(capacity)?;
             self.text.reserve_exact(capacity - self.text.len());

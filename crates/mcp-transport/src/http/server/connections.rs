@@ -1,4 +1,4 @@
-//! The connections of a listener, so that idle ones can give way to new ones.
+//! The connections of a listener, so that idle ones can be closed for new ones.
 
 use std::{
     collections::HashMap,
@@ -14,7 +14,8 @@ use tokio_util::sync::CancellationToken;
 
 /// A connection that is idle for less than this may still have something to send.
 const SETTLED: Duration = Duration::from_millis(500);
-/// One of so many gives way at a time: looking for the idle ones takes longer than closing them.
+/// At most one in this many is closed at a time: finding the idle ones takes longer than closing
+/// them.
 const PART: usize = 16;
 
 /// All open connections of a listener.
@@ -39,7 +40,7 @@ impl Connections {
         OpenConnection { connections: Arc::clone(self), number, activity }
     }
 
-    /// Has some of the idle connections closed, those idle for longest; `false` if there are none.
+    /// Asks some of the connections that are idle for longest to close; `false` if none are idle.
     pub(super) fn close_idle(&self) -> bool {
         let table = self.lock();
         let idle =
@@ -48,7 +49,7 @@ impl Connections {
         idle.sort_unstable_by_key(|(idle, _)| std::cmp::Reverse(*idle));
         idle.truncate(table.open.len().div_ceil(PART));
         for (_, activity) in &idle {
-            activity.give_way.cancel();
+            activity.close_requested.cancel();
         }
         !idle.is_empty()
     }
@@ -74,7 +75,7 @@ impl Drop for OpenConnection {
 
 const NO_HEAD: u64 = u64::MAX;
 
-/// What happens on a connection.
+/// The activity on a connection.
 #[derive(Debug)]
 pub(super) struct Activity {
     born: Instant,
@@ -85,7 +86,7 @@ pub(super) struct Activity {
     written: AtomicU64,
     /// When the head of a request began to arrive, in milliseconds after `born`.
     head: AtomicU64,
-    give_way: CancellationToken,
+    close_requested: CancellationToken,
 }
 
 impl Activity {
@@ -95,16 +96,16 @@ impl Activity {
             requests: AtomicUsize::new(0),
             written: AtomicU64::new(0),
             head: AtomicU64::new(NO_HEAD),
-            give_way: CancellationToken::new(),
+            close_requested: CancellationToken::new(),
         }
     }
 
-    /// Something was written.
+    /// Records that something was written.
     pub(super) fn touch(&self) {
         self.written.store(self.now(), Ordering::Relaxed);
     }
 
-    /// Something was read. Between requests that is the beginning of a head.
+    /// Records that something was read. Between requests that is the beginning of a head.
     pub(super) fn read(&self) {
         if self.requests.load(Ordering::Relaxed) == 0
             && self.head.load(Ordering::Relaxed) == NO_HEAD
@@ -114,7 +115,7 @@ impl Activity {
     }
 
     /// Completes when a head has taken longer than `head_limit`, or there was no request for longer
-    /// than `idle_limit`; sees that with some delay, so that fast requests cost nothing.
+    /// than `idle_limit`. This is noticed with some delay, so that fast requests cost nothing.
     pub(super) async fn overdue(&self, head_limit: Duration, idle_limit: Duration) {
         let period = (head_limit.min(idle_limit) / 4).max(Duration::from_millis(1));
         loop {
@@ -134,20 +135,20 @@ impl Activity {
         u64::try_from(self.born.elapsed().as_millis()).unwrap_or(NO_HEAD - 1)
     }
 
-    /// A request is being answered until the guard is dropped.
+    /// Counts a request as being answered until the guard is dropped.
     pub(super) fn begin_request(self: &Arc<Self>) -> RequestGuard {
         self.requests.fetch_add(1, Ordering::Relaxed);
         self.head.store(NO_HEAD, Ordering::Relaxed);
         RequestGuard(Arc::clone(self))
     }
 
-    /// Completes when the connection should be closed in favour of another one.
-    pub(super) async fn gives_way(&self) {
-        self.give_way.cancelled().await;
+    /// Completes when the connection should close to make room for another.
+    pub(super) async fn asked_to_close(&self) {
+        self.close_requested.cancelled().await;
     }
 
     fn idle_for(&self) -> Option<Duration> {
-        if self.requests.load(Ordering::Relaxed) > 0 || self.give_way.is_cancelled() {
+        if self.requests.load(Ordering::Relaxed) > 0 || self.close_requested.is_cancelled() {
             return None;
         }
         let written = Duration::from_millis(self.written.load(Ordering::Relaxed));
@@ -185,7 +186,7 @@ mod tests {
         open[1].activity.touch();
         assert!(connections.close_idle());
         let closed = |open: &[OpenConnection]| -> Vec<usize> {
-            let closed = open.iter().map(|one| one.activity.give_way.is_cancelled());
+            let closed = open.iter().map(|one| one.activity.close_requested.is_cancelled());
             closed.enumerate().filter(|(_, closed)| *closed).map(|(index, _)| index).collect()
         };
         assert_eq!(closed(&open), [2, 3, 4]);

@@ -1,4 +1,4 @@
-//! The events that wait for the client of one stream, bounded in number and in bytes.
+//! The queue of events for the client of one stream, bounded in number and in bytes.
 
 use std::{
     sync::{Arc, OnceLock},
@@ -30,7 +30,7 @@ struct Shared {
     /// The bytes that are left.
     room: Arc<Semaphore>,
     capacity: usize,
-    /// What the events of all streams are counted in.
+    /// The memory budget shared by the events of all streams.
     budget: OnceLock<MemoryBudget>,
 }
 
@@ -41,14 +41,14 @@ struct Queued {
     _held: Option<MemoryShare>,
 }
 
-/// The end of whoever has something to say.
+/// The sending end.
 #[derive(Debug, Clone)]
 pub(super) struct EventSender {
     sender: mpsc::Sender<Queued>,
     shared: Arc<Shared>,
 }
 
-/// Nobody reads the stream any more, or there is no memory for another event: it has to end.
+/// The stream must end: the client no longer reads it, or there is no memory for another event.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Unread;
 
@@ -94,7 +94,7 @@ impl EventPermit {
     }
 }
 
-/// The end of the client.
+/// The receiving end, read by the client's response.
 #[derive(Debug)]
 pub(super) struct EventReceiver {
     receiver: mpsc::Receiver<Queued>,
@@ -102,7 +102,7 @@ pub(super) struct EventReceiver {
 }
 
 impl EventReceiver {
-    /// Counts the events that are queued from here on.
+    /// Counts events queued from now on towards `budget`.
     pub(super) fn count_in(&self, budget: &MemoryBudget) {
         let _ = self.shared.budget.set(budget.clone());
     }

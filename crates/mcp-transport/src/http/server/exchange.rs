@@ -231,7 +231,7 @@ impl StatelessExchange {
         EventStream::new(backlog, live, self.settings.keep_alive, observer)
     }
 
-    /// Ends the response as it is.
+    /// Ends the response without sending anything more.
     pub(super) fn finish(&self) {
         let mut state = self.lock();
         let waker = match &mut state.phase {
@@ -279,7 +279,7 @@ fn event(outbound: &Outbound) -> Event {
     Event { text: message_event(None, &outbound.bytes), message: outbound.parsed.clone() }
 }
 
-/// Notices when the stream is dropped; weak, since the exchange may hold the stream.
+/// Tells the exchange when its stream is dropped. Weak, as the exchange may hold the stream.
 #[derive(Debug)]
 struct ClientReader(Weak<StatelessExchange>);
 

@@ -27,25 +27,25 @@ use crate::listening::{AcceptBackoff, is_exhausted};
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ServeSettings {
-    /// Concurrent connections. Beyond it, and when the process may not open more files, connections
-    /// without a request are closed, those idle for longest first; if there are none, new ones have
-    /// to wait. Default: 10,000.
+    /// Maximum number of concurrent connections. Beyond it, or when the process cannot open more
+    /// files, connections without a request are closed, those idle for longest first; if there are
+    /// none, new ones wait. Default: 10,000.
     pub max_connections: usize,
     /// Maximum number of headers per request. Default: 100.
     pub max_headers: usize,
     /// Maximum size of a request's head in bytes. Default: 64 KiB.
     pub max_head: usize,
-    /// Time for the head of a request to arrive, from its first byte, and for a TLS handshake. It may
-    /// take a quarter longer until it is noticed. Default: 30 s.
+    /// Time for the head of a request to arrive, from its first byte, and for a TLS handshake. It is
+    /// enforced with a delay of up to a quarter. Default: 30 s.
     pub head_timeout: Duration,
-    /// How long a connection may be idle. It should be longer than clients keep them for reuse. It
-    /// may be a quarter longer until it is noticed. Default: 2 min.
+    /// How long a connection may be idle. Should be longer than clients keep connections for reuse.
+    /// Enforced with a delay of up to a quarter. Default: 2 min.
     pub idle_timeout: Duration,
     /// A client that reads nothing for this long loses its connection. Default: 60 s.
     pub write_timeout: Duration,
     /// Time for requests to finish after the server was told to stop. Default: 10 s.
     pub grace: Duration,
-    /// Whether the spelling of header names is kept, for services that pass requests on. Default:
+    /// Whether to preserve the case of header names, for services that forward requests. Default:
     /// no.
     pub keep_header_case: bool,
 }
@@ -68,7 +68,7 @@ impl Default for ServeSettings {
 /// The default of hyper.
 const DEFAULT_HEADERS: usize = 100;
 
-/// What can be served: every `tower` service that answers HTTP requests and never fails.
+/// A service that can be served: any `tower` service for HTTP requests that never fails.
 pub trait Servable:
     Service<
         Request<Incoming>,
@@ -99,8 +99,8 @@ where
 
 /// Serves connections until `shutdown` completes; then lets running requests finish.
 ///
-/// A connection that a service upgrades, to WebSocket for example, does not count any more: it is up
-/// to the service.
+/// A connection that a service upgrades, to WebSocket for example, no longer counts towards the
+/// limits: the service is responsible for it.
 ///
 /// The service may be an [`HttpService`](super::HttpService) or a router around it. Notification
 /// streams last until [`ServeSettings::grace`] is over unless the service is drained:
@@ -145,13 +145,13 @@ pub struct Worker<S> {
 }
 
 impl<S> Worker<S> {
-    /// Works on the runtime that accepts connections.
+    /// A worker on the runtime that accepts connections.
     pub fn here(service: S) -> Worker<S> {
         Worker { runtime: None, service }
     }
 
-    /// Works on another runtime, which has to outlast the listener. If that has a single thread, a
-    /// connection never leaves it.
+    /// A worker on another runtime, which must outlive the listener. On a single-threaded runtime, a
+    /// connection never changes threads.
     pub fn on(runtime: Handle, service: S) -> Worker<S> {
         Worker { runtime: Some(runtime), service }
     }
@@ -186,7 +186,7 @@ pub async fn serve_tls_on<S: Servable>(
             let handshake = tokio::time::timeout(settings.head_timeout, handshake);
             let outcome = tokio::select! {
                 outcome = handshake => outcome,
-                () = open.activity.gives_way() => return,
+                () = open.activity.asked_to_close() => return,
             };
             match outcome {
                 Ok(Ok(stream)) => {
@@ -263,14 +263,14 @@ async fn accept_all<S, F, W>(
     connections.shutdown().await;
 }
 
-/// Someone who has connected.
+/// An accepted connection.
 struct Client {
     stream: TcpStream,
     address: IpAddr,
     open: OpenConnection,
 }
 
-/// Waits until there may be another connection; idle ones give way.
+/// Waits until another connection is allowed, closing idle ones if necessary.
 async fn find_room(room: &Arc<Semaphore>, open: &Connections) -> OwnedSemaphorePermit {
     loop {
         if room.available_permits() == 0 {
@@ -283,7 +283,7 @@ async fn find_room(room: &Arc<Semaphore>, open: &Connections) -> OwnedSemaphoreP
     }
 }
 
-/// How long to wait before looking again whether a connection gives way.
+/// How long to wait before looking for idle connections again.
 const PAUSE: Duration = Duration::from_millis(50);
 
 async fn accept(listener: &TcpListener, open: &Connections) -> (TcpStream, IpAddr) {
@@ -356,7 +356,7 @@ async fn serve_connection<IO, S: Servable>(
         outcome = served => if let Err(error) = outcome {
             tracing::debug!(%error, "a connection ended with an error");
         },
-        () = activity.gives_way() => tracing::debug!("an idle connection gave way to another"),
+        () = activity.asked_to_close() => tracing::debug!("an idle connection was closed to make room for another"),
         () = activity.overdue(settings.head_timeout, settings.idle_timeout) => {
             tracing::debug!("a connection was idle, or the head of a request took too long");
         }

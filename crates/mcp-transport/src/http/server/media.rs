@@ -12,8 +12,8 @@ pub(super) struct Accepts {
 }
 
 impl Accepts {
-    /// No header means anything. The protocol requires both types to be listed; a client that names
-    /// one of them can still be served.
+    /// A missing header accepts everything. The protocol requires both types to be listed, but a
+    /// client that names only one of them can still be served.
     pub(super) fn read(headers: &HeaderMap) -> Accepts {
         let mut accepts = Accepts { json: false, events: false };
         let mut stated = false;

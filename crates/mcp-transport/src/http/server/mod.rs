@@ -29,7 +29,7 @@ mod watching;
 #[cfg(feature = "tls")]
 pub use self::listener::{serve_tls, serve_tls_on};
 pub use self::{
-    application::{Application, Refused, RequestInfo},
+    application::{Application, RejectionResponse, RequestInfo},
     fault::HttpFault,
     listener::{Servable, ServeSettings, Worker, serve, serve_on},
     mounted::Mounted,

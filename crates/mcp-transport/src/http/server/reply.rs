@@ -43,7 +43,7 @@ pub(super) fn message(
     response
 }
 
-/// Shows a response, and all events that follow if it is a stream.
+/// Shows a response to the watch, and all events that follow if it is a stream.
 pub(super) fn watch(response: &mut Response<ResponseBody>, watched: WatchedExchange) {
     let body = match &response.body().0 {
         Content::Whole { text, message } => WatchedBody::new(text, message.as_ref()),

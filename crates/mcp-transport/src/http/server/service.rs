@@ -18,7 +18,8 @@ use tokio_util::sync::CancellationToken;
 use tower_service::Service;
 
 use super::{
-    Application, HttpFault, HttpSettings, Refused, RemoteAddress, RequestInfo, ResponseBody,
+    Application, HttpFault, HttpSettings, RejectionResponse, RemoteAddress, RequestInfo,
+    ResponseBody,
     body::BodyReader,
     cors,
     media::{self, Accepts},
@@ -28,7 +29,7 @@ use super::{
     watching::Watching,
 };
 use crate::{
-    allowed::{Foreign, check_source},
+    allowed::{SourceNotAllowed, check_source},
     http::{
         arrived::Arrived,
         headers::{LAST_EVENT_ID, PROTOCOL_VERSION, SESSION_ID},
@@ -49,7 +50,7 @@ struct Inner {
     settings: Arc<HttpSettings>,
     sessions: Arc<Sessions>,
     bodies: BodyReader,
-    /// For what clients have not read.
+    /// The memory budget for responses and events that clients have not read yet.
     unread: MemoryBudget,
     draining: CancellationToken,
     /// Numbers the exchanges, for the watch.
@@ -62,7 +63,7 @@ const STATELESS_METHODS: &str = "POST, OPTIONS";
 /// Why a request is rejected.
 enum Rejection {
     Fault(HttpFault),
-    Refused(Refused),
+    Application(RejectionResponse),
 }
 
 impl HttpService {
@@ -203,7 +204,7 @@ impl Inner {
                     ResponseStart::Events(stream) => reply::events(stream),
                 })
             }
-            // Nothing would ever answer the others.
+            // Nothing would ever answer anything else.
             None if info.opens_session && info.expects_response => {
                 self.open_session(parts, message, accepts, info, watching).await
             }
@@ -325,7 +326,7 @@ impl Inner {
 
     fn reject(&self, rejection: Rejection) -> Response<ResponseBody> {
         let fault = match rejection {
-            Rejection::Refused(refused) => return reply::json(refused.status, refused.body),
+            Rejection::Application(refused) => return reply::json(refused.status, refused.body),
             Rejection::Fault(fault) => fault,
         };
         tracing::debug!(%fault, "a request was rejected");
@@ -395,19 +396,19 @@ impl Drop for Opening<'_> {
     }
 }
 
-impl From<Foreign> for Rejection {
-    fn from(foreign: Foreign) -> Rejection {
+impl From<SourceNotAllowed> for Rejection {
+    fn from(foreign: SourceNotAllowed) -> Rejection {
         Rejection::Fault(match foreign {
-            Foreign::Unclear => HttpFault::HostUnclear,
-            Foreign::Host(host) => HttpFault::ForeignHost(host),
-            Foreign::Origin(origin) => HttpFault::ForeignOrigin(origin),
+            SourceNotAllowed::Unclear => HttpFault::HostUnclear,
+            SourceNotAllowed::Host(host) => HttpFault::ForeignHost(host),
+            SourceNotAllowed::Origin(origin) => HttpFault::ForeignOrigin(origin),
         })
     }
 }
 
-impl From<Refused> for Rejection {
-    fn from(refused: Refused) -> Rejection {
-        Rejection::Refused(refused)
+impl From<RejectionResponse> for Rejection {
+    fn from(refused: RejectionResponse) -> Rejection {
+        Rejection::Application(refused)
     }
 }
 

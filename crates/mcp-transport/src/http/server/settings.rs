@@ -31,12 +31,12 @@ pub struct HttpSettings {
     pub max_unfinished: usize,
     /// Time for the whole body of a request to arrive. Default: 30 s.
     pub body_timeout: Duration,
-    /// Maximum number of open sessions. Beyond it, an idle session gives way: one that was never
-    /// used since it was opened, or else the one idle for longest. If none is idle, the client gets
-    /// 503. Default: 10,000.
+    /// Maximum number of open sessions. Beyond it, an idle session is ended: one that was never used
+    /// since it was opened, or else the one idle for longest. If none is idle, the client gets 503.
+    /// Default: 10,000.
     pub max_sessions: usize,
     /// Maximum number of open sessions of a [principal](super::Application::principal). Beyond it,
-    /// an idle one of these gives way; if none is idle, the client gets 429. Default: 1,000.
+    /// an idle one of these is ended; if none is idle, the client gets 429. Default: 1,000.
     pub max_sessions_per_principal: usize,
     /// The same for the sessions that were opened without a principal from one address, or one /64
     /// network of IPv6, as far as the [address is known](super::RemoteAddress). Loopback addresses
@@ -49,8 +49,8 @@ pub struct HttpSettings {
     pub session_idle: Duration,
     /// Maximum number of unanswered requests per session. Default: 16,384.
     pub max_pending: usize,
-    /// Requests go on when their client disconnects, so that it can resume; but the messages of those
-    /// in a session may have only so many bytes together. Beyond that the oldest are cancelled.
+    /// Maximum total size in bytes of the requests in a session whose client has disconnected. They
+    /// continue, so that the client can resume; beyond this limit the oldest are cancelled.
     /// Default: 1 MiB.
     pub max_abandoned: usize,
     /// Maximum number of messages per session that wait for the application. Default: 256.
@@ -77,8 +77,9 @@ pub struct HttpSettings {
     /// A client that does not read its stream for this long loses it. Default: 30 s.
     pub stall_timeout: Duration,
     /// Maximum total size in bytes of the events that are buffered for clients, and of the responses
-    /// and events over 16 KiB that are being sent to them. Beyond it, responses become 503 and streams end early, to be resumed. The last
-    /// quarter is for those of at most 64 KiB, and there is always room for one. Default: 128 MiB.
+    /// and events over 16 KiB that are being sent to them. Beyond it, responses become 503 and
+    /// streams end early, to be resumed. The last quarter is for those of at most 64 KiB, and there
+    /// is always room for one. Default: 128 MiB.
     pub max_unread: usize,
     /// How long a request of the server waits for a stream on which it can be sent. Default: 10 s.
     pub stream_wait: Duration,

@@ -15,7 +15,7 @@ use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use super::{event_queue::EventReceiver, events::Event, unread::until_read};
 use crate::http::watch::WatchedExchange;
 
-/// Is told when a stream is no longer read: it has ended, or the client has disconnected.
+/// Notified when a stream is no longer read: it has ended, or the client has disconnected.
 pub(super) trait StreamObserver: fmt::Debug + Send + Sync {
     fn stream_dropped(&self);
 }
@@ -29,14 +29,14 @@ pub(super) struct EventStream {
     ending: Option<Pin<Box<WaitForCancellationFutureOwned>>>,
     observer: Arc<dyn StreamObserver>,
     watched: Option<WatchedExchange>,
-    /// For what is being sent.
+    /// The memory budget for what is being sent.
     budget: Option<MemoryBudget>,
-    /// What the backlog takes of it.
+    /// The share of the budget that the backlog holds.
     held: Option<MemoryShare>,
 }
 
 impl EventStream {
-    /// First `backlog`, then what comes from `live` until its last sender is gone.
+    /// Sends `backlog` first, then what arrives from `live` until its last sender is dropped.
     pub(super) fn new(
         backlog: VecDeque<Event>,
         live: Option<EventReceiver>,
@@ -62,8 +62,8 @@ impl EventStream {
         self
     }
 
-    /// Counts what is sent as unread until it is written; `false` if there is no room for what
-    /// already waits.
+    /// Counts what is sent as unread until it is written; `false` if the budget has no room for the
+    /// backlog.
     #[must_use]
     pub(super) fn count_in(&mut self, budget: &MemoryBudget) -> bool {
         self.budget = Some(budget.clone());
@@ -76,7 +76,7 @@ impl EventStream {
         fits
     }
 
-    /// Shows everything that is sent from here on.
+    /// Shows everything that is sent from now on to a watch.
     pub(super) fn watched(&mut self, watched: WatchedExchange) {
         self.watched = Some(watched);
     }

@@ -1,4 +1,4 @@
-//! What clients have not read yet.
+//! Memory of responses and events that clients have not read yet.
 
 use bytes::Bytes;
 use mcp_core::{MemoryBudget, MemoryShare};
@@ -6,7 +6,7 @@ use mcp_core::{MemoryBudget, MemoryShare};
 /// Shorter texts do not count: a connection holds only a few of them.
 const SHORT: usize = 16 << 10;
 
-/// Text that takes room as long as anything refers to it, wherever it waits to be written.
+/// Text that counts towards the budget as long as anything refers to it.
 struct Unread {
     text: Bytes,
     _held: MemoryShare,
@@ -18,7 +18,7 @@ impl AsRef<[u8]> for Unread {
     }
 }
 
-/// The same text, which takes room until it is written; `None` if there is none.
+/// Counts `text` towards the budget until it is written; `None` if there is no room for it.
 pub(super) fn until_read(text: Bytes, budget: &MemoryBudget) -> Option<Bytes> {
     if text.len() <= SHORT {
         return Some(text);

@@ -1,4 +1,4 @@
-//! A request and its response, as shown to the application's watch.
+//! Shows a request and its response to the application's watch.
 
 use std::sync::Arc;
 
@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode, request::Parts};
 use mcp_json::Parsed;
 
-use super::{Application, Refused, ResponseBody, reply};
+use super::{Application, RejectionResponse, ResponseBody, reply};
 use crate::http::watch::{HttpWatch, Passed, WatchedBody, WatchedExchange};
 
 /// One request while it is being answered.
@@ -38,15 +38,18 @@ impl<'a> Watching<'a> {
     ///
     /// # Errors
     ///
-    /// If the watch does not let it pass.
-    pub(super) fn show(&mut self, watch: Option<Arc<dyn HttpWatch>>) -> Result<Passed, Refused> {
+    /// If the watch blocks it.
+    pub(super) fn show(
+        &mut self,
+        watch: Option<Arc<dyn HttpWatch>>,
+    ) -> Result<Passed, RejectionResponse> {
         let Some(watch) = watch else { return Ok(Passed::default()) };
         let exchange = self.exchange.insert(WatchedExchange::new(watch, self.number));
         let body = WatchedBody::new(&self.body, self.parsed.as_ref());
         let shown = exchange.request(self.head, body);
         self.parsed = None;
         let status = StatusCode::BAD_REQUEST;
-        shown.map_err(|blocked| Refused { status, body: blocked.body })
+        shown.map_err(|blocked| RejectionResponse { status, body: blocked.body })
     }
 
     /// Shows the response. A request that was rejected before it reached a conversation is shown as

@@ -58,7 +58,7 @@ impl Block {
         lines + event.map_or(0, Bytes::len) + id.map_or(0, Bytes::len)
     }
 
-    /// Discards what there is, if it is the beginning of an event.
+    /// Discards the lines so far, if they are the beginning of an event.
     pub(super) fn skip_all(&mut self) {
         if self.any_field {
             self.skip(0, &[]);
@@ -66,7 +66,7 @@ impl Block {
         }
     }
 
-    /// Discards a line of this many bytes and those before it, except for how they begin and end.
+    /// Discards a line of this many bytes and those before it, except for their beginning and end.
     pub(super) fn skip(&mut self, length: u64, line: &[&[u8]]) {
         self.length += length;
         let ends = self.too_long.get_or_insert_default();

@@ -10,7 +10,7 @@ use super::{
 };
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// The most bytes before the data of a line: a byte order mark and `data: `.
+/// The maximum number of bytes before the data of a line: a byte order mark and `data: `.
 const NAME_LENGTH: usize = 9;
 
 /// What a [`Decoder`] finds.
@@ -114,12 +114,12 @@ impl Decoder {
         self.last_id.as_ref()
     }
 
-    /// How many bytes are kept of an event that is not complete.
+    /// How many bytes of an incomplete event are buffered.
     pub fn held(&self) -> usize {
         self.chunk.len() + self.partial.len() + self.block.held()
     }
 
-    /// Keeps nothing of the event that is not complete; it comes out as [`Decoded::Skipped`].
+    /// Discards the incomplete event; it will be returned as [`Decoded::Skipped`].
     pub fn skip_event(&mut self) {
         let name = self.name_of_data();
         let partial = std::mem::take(&mut self.partial);

@@ -1,4 +1,4 @@
-//! How many sessions there may be, and what they may hold.
+//! Limits on the number of sessions and on their memory.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -61,7 +61,7 @@ async fn sessions_that_were_never_used_give_way_first() {
     let service = service(|settings| settings.max_sessions = 10);
     let used = open_directly(&service, "").await;
     visit(&service, &used).await;
-    // A stranger who opens sessions and never comes back only displaces his own.
+    // A client that opens sessions and never uses them only displaces its own.
     for _ in 0..1000 {
         open_directly(&service, "").await;
     }

@@ -1,4 +1,4 @@
-//! Whom a request is for and which page it comes from, in many spellings, as bytes on a connection.
+//! The `Host` and `Origin` of requests in many spellings, as bytes on a connection.
 
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},

@@ -10,7 +10,7 @@ use mcp_core::{
 };
 use mcp_json::Parsed;
 use mcp_transport::http::{
-    server::{Application, HttpFault, Refused, RequestInfo},
+    server::{Application, HttpFault, RejectionResponse, RequestInfo},
     watch::HttpWatch,
 };
 use tokio::sync::Semaphore;
@@ -46,12 +46,12 @@ impl Application for Toy {
         head: &Parts,
         body: &Bytes,
         _: Option<&Parsed>,
-    ) -> Result<RequestInfo, Refused> {
+    ) -> Result<RequestInfo, RejectionResponse> {
         let text = str::from_utf8(body).unwrap_or("garbage");
         let word = text.split(' ').next().unwrap_or_default();
         if word == "garbage" {
             let body = Bytes::from_static(b"refused");
-            return Err(Refused { status: StatusCode::BAD_REQUEST, body });
+            return Err(RejectionResponse { status: StatusCode::BAD_REQUEST, body });
         }
         let stated = head.headers.get("mcp-protocol-version").map(|value| value.to_str().unwrap());
         Ok(RequestInfo {

@@ -10,7 +10,7 @@ use std::{
 
 use mcp_inspector::{Log, LogLimits, Speaker};
 use mcp_recording::{LineStream, Tail, har};
-use mcp_rules::{Engine, Origin};
+use mcp_rules::{Engine, RecordingInfo};
 
 use self::subject::Subject;
 use super::{
@@ -52,10 +52,10 @@ pub(crate) fn inspect(args: &InspectArgs, color: Color) -> anyhow::Result<Outcom
         }
         Subject::Recording(trace) => trace,
     };
-    let mut origin = Origin::default();
-    origin.revision = plan.forced_revision;
-    origin.from = *from;
-    origin.from_start = config.from_start.unwrap_or(false);
+    let mut info = RecordingInfo::default();
+    info.revision = plan.forced_revision;
+    info.from = *from;
+    info.from_start = config.from_start.unwrap_or(false);
     let log = Log::new(LogLimits::default());
     let page = Page::bind(listen, *insecure)?;
     page.announce(!no_browser)?;
@@ -63,14 +63,14 @@ pub(crate) fn inspect(args: &InspectArgs, color: Color) -> anyhow::Result<Outcom
     let judging = Arc::clone(&engine);
     if is_capture(&trace) {
         let max_bytes = engine.settings().limits.message_bytes.saturating_mul(CAPTURE);
-        show_capture(&trace, max_bytes, Tail::new(&engine, origin, log))?;
+        show_capture(&trace, max_bytes, Tail::new(&engine, info, log))?;
         page.serve(served, target, judging, || false);
         return Ok(Outcome::Clean);
     }
     let reading = thread::spawn(move || {
         follow_forever(&notes, trace, || {
             log.begin_anew();
-            Tail::new(&engine, origin, log.clone())
+            Tail::new(&engine, info, log.clone())
         })
         .map(|never| match never {})
     });
@@ -95,7 +95,7 @@ fn show_capture(path: &Path, max_bytes: usize, mut tail: Tail<'_, Log>) -> anyho
     let capture =
         capture.map_err(|error| Failure::new(format!("could not read {name}")).because(error))?;
     let mut lines = LineStream::new(Cursor::new(capture.text), tail.max_line());
-    tail.show_all(&mut lines).map_err(|error| broken(error, &name))?;
+    tail.read_all(&mut lines).map_err(|error| broken(error, &name))?;
     tail.finish(&mut lines)?;
     Ok(())
 }

@@ -5,9 +5,9 @@
 //! enables all of them. The documentation of each rule names who objects and cites the source.
 
 mod node;
-mod places;
 mod references;
 mod schema;
+mod subschema;
 mod tool;
 
 use mcp_core::Revisions;
@@ -58,10 +58,10 @@ pub(crate) fn check(list: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &TOO_MANY_TOOLS,
-                format!("{count} tools on one page; OpenAI models and VS Code take {MOST_TOOLS}"),
+                format!("{count} tools on one page; OpenAI models and VS Code accept {MOST_TOOLS}"),
             )
             .at(first_beyond.span())
-            .help("offer fewer tools, or let people choose groups of them"),
+            .help("offer fewer tools, or let users enable groups of them"),
         );
     }
     for tool in list.elements() {

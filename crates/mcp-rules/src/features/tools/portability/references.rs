@@ -25,16 +25,16 @@ pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
                 "the schema contains itself: Claude Code and Meta's models refuse it",
             )
             .at(reference.span())
-            .help("write out as many levels as are needed, or take the tree as a list"),
+            .help("write out as many levels as are needed, or accept the tree as a list"),
         );
     } else if let Some(first) = references.first() {
         findings.report(
             Fault::new(
                 &REFERENCE,
-                "a reference: VS Code and Claude Desktop drop `$defs` and leave it dangling, Gemini CLI skips the tool",
+                "the schema has a reference: VS Code and Claude Desktop drop `$defs` and leave it dangling, Gemini CLI skips the tool",
             )
             .at(first.span())
-            .help("write the definition out where it is used"),
+            .help("inline the definition where it is used"),
         );
     }
 }

@@ -5,7 +5,7 @@ use mcp_schema::Dialect;
 
 use super::{
     DEEP_NESTING, DIALECT, PROPERTY_NAME, SCHEMA_SIZE, TOP_LEVEL_UNION, node,
-    places::{Place, Spot},
+    subschema::{Subschema, SubschemaRole},
 };
 use crate::{Findings, findings::Fault};
 
@@ -20,9 +20,9 @@ const LONGEST_PROPERTY: usize = 64;
 pub(super) fn check(schema: Node<'_>, findings: &mut Findings<'_>) {
     check_root(schema, findings);
     let mut size = Size::default();
-    Spot::root(schema).walk(|spot| {
-        size.take(spot);
-        node::check(spot, findings);
+    Subschema::root(schema).walk(|subschema| {
+        size.take(subschema);
+        node::check(subschema, findings);
     });
     size.check(schema, findings);
 }
@@ -38,7 +38,7 @@ pub(super) fn check_dialect(schema: Node<'_>, findings: &mut Findings<'_>) {
                 "clients on version 2 of the TypeScript SDK refuse every dialect but 2020-12",
             )
             .at(stated.span())
-            .help(format!("write it in {}, or leave `$schema` out", Dialect::default().uri())),
+            .help(format!("write it in {}, or omit `$schema`", Dialect::default().uri())),
         );
     }
 }
@@ -67,10 +67,10 @@ fn check_root(schema: Node<'_>, findings: &mut Findings<'_>) {
             findings.report(
                 Fault::new(
                     &PROPERTY_NAME,
-                    "Anthropic refuses this name of a parameter, and every tool beside it",
+                    "Anthropic refuses this parameter name, and every other tool in the same request",
                 )
                 .at(name.span())
-                .help("use 1 to 64 letters, digits, `_`, `-` and `.` of ASCII"),
+                .help("use 1 to 64 ASCII letters, digits, `_`, `-` and `.`"),
             );
         }
     }
@@ -79,7 +79,7 @@ fn check_root(schema: Node<'_>, findings: &mut Findings<'_>) {
 fn who_refuses(keyword: &str) -> &'static str {
     match keyword {
         "oneOf" | "anyOf" | "allOf" => "Anthropic and OpenAI refuse the tool",
-        "if" => "VS Code takes it out, as Claude and GPT models refuse it",
+        "if" => "VS Code removes it, as Claude and GPT models refuse it",
         _ => "OpenAI refuses the tool",
     }
 }
@@ -93,11 +93,12 @@ struct Size<'a> {
 }
 
 impl<'a> Size<'a> {
-    fn take(&mut self, spot: Spot<'a>) {
-        self.properties += usize::from(spot.place == Place::Property);
-        self.enum_values += spot.schema.get("enum").map_or(0, |values| values.elements().count());
-        if spot.level > DEEPEST && self.too_deep.is_none() {
-            self.too_deep = Some(spot.schema);
+    fn take(&mut self, subschema: Subschema<'a>) {
+        self.properties += usize::from(subschema.role == SubschemaRole::Property);
+        self.enum_values +=
+            subschema.schema.get("enum").map_or(0, |values| values.elements().count());
+        if subschema.level > DEEPEST && self.too_deep.is_none() {
+            self.too_deep = Some(subschema.schema);
         }
     }
 
@@ -107,11 +108,11 @@ impl<'a> Size<'a> {
                 Fault::new(
                     &DEEP_NESTING,
                     format!(
-                        "more than {DEEPEST} levels of nesting; OpenAI's strict mode, Moonshot and Meta take no more, Gemini less"
+                        "more than {DEEPEST} levels of nesting; OpenAI's strict mode, Moonshot and Meta accept no more, Gemini fewer"
                     ),
                 )
                 .at(deep.span())
-                .help("flatten the parameters, or take the inner part as a JSON string"),
+                .help("flatten the parameters, or accept the inner part as a JSON string"),
             );
         }
         let too_much = [
@@ -123,7 +124,7 @@ impl<'a> Size<'a> {
                 findings.report(
                     Fault::new(
                         &SCHEMA_SIZE,
-                        format!("{count} {what}; Azure OpenAI takes {most} in strict mode"),
+                        format!("{count} {what}; Azure OpenAI accepts {most} in strict mode"),
                     )
                     .at(schema.span())
                     .help("split the tool, or describe long lists of values in words"),

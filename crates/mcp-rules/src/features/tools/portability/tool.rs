@@ -25,7 +25,7 @@ fn check_name(name: Node<'_>, findings: &mut Findings<'_>) {
             Fault::new(
                 &NAME_LENGTH,
                 format!(
-                    "the name has {length} characters; OpenAI, Gemini and Bedrock take {LONGEST_NAME}"
+                    "the name has {length} characters; OpenAI, Gemini and Bedrock accept {LONGEST_NAME}"
                 ),
             )
             .at(name.span())
@@ -42,7 +42,7 @@ fn check_name(name: Node<'_>, findings: &mut Findings<'_>) {
                 format!("OpenAI, Anthropic and Bedrock refuse `{odd}` in a tool name"),
             )
             .at(name.span())
-            .help("use letters, digits, `_` and `-` of ASCII"),
+            .help("use ASCII letters, digits, `_` and `-`"),
         );
     }
     if text.starts_with(|first: char| first.is_ascii_digit() || first == '-') {
@@ -61,7 +61,7 @@ fn check_description(tool: Node<'_>, findings: &mut Findings<'_>) {
         findings.report(
             Fault::new(
                 &DESCRIPTION_MISSING,
-                "the tool has no description; Bedrock refuses an empty one, and clients send one",
+                "the tool has no description; clients then send an empty one, which Bedrock refuses",
             )
             .at(description.or_else(|| tool.get("name")).unwrap_or(tool).span())
             .help("say in a sentence what the tool does and when to use it"),
@@ -74,11 +74,11 @@ fn check_description(tool: Node<'_>, findings: &mut Findings<'_>) {
                 Fault::new(
                     &DESCRIPTION_LENGTH,
                     format!(
-                        "the description has {length} characters; OpenAI takes {LONGEST_DESCRIPTION} and Claude Code cuts at 2048"
+                        "the description has {length} characters; OpenAI accepts {LONGEST_DESCRIPTION}, and Claude Code truncates it to 2048"
                     ),
                 )
                 .at(description.span())
-                .help("say what matters first, and move the rest into a prompt or a resource"),
+                .help("put what matters first, and move the rest into a prompt or a resource"),
             );
         }
     }

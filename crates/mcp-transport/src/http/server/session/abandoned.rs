@@ -1,7 +1,7 @@
 //! Requests whose client has disconnected before the answer.
 //!
-//! Disconnecting cancels nothing, so that clients can resume. But what nobody waits for must not hold
-//! memory for long either: beyond a limit it is cancelled at once.
+//! Disconnecting does not cancel a request, so that the client can resume. To bound their memory,
+//! the oldest such requests are cancelled beyond a limit.
 
 use std::collections::HashMap;
 
@@ -54,7 +54,7 @@ impl PendingPosts {
             .any(|post| matches!(&post.phase, Phase::Pending(waiting) if !waiting.is_closed()))
     }
 
-    /// Removes the oldest of those that nobody waits for until the others are within `limit`.
+    /// Removes the oldest requests without a client until the rest are within `limit` bytes.
     fn remove_abandoned(&mut self, limit: usize) -> Vec<u64> {
         if self.bytes <= limit {
             return Vec::new();
@@ -81,7 +81,7 @@ impl PendingPosts {
 }
 
 impl Session {
-    /// A client has disconnected.
+    /// Called when a client has disconnected.
     pub(in crate::http::server) fn client_left(&self) {
         let mut state = self.lock();
         let removed = state.exchanges.remove_abandoned(self.settings.max_abandoned);
@@ -91,7 +91,7 @@ impl Session {
         }
     }
 
-    /// The next request that is cancelled because nobody waits for it.
+    /// The next request to cancel because its client has disconnected.
     pub(super) fn next_cancelled(&self) -> Option<Inbound> {
         let ticket = self.lock().cancelled.pop_front()?;
         Some(Inbound::ExchangeEnded { ticket, error: None })

@@ -46,7 +46,7 @@ use crate::http::{arrived::Arrived, watch::HttpWatch};
 /// Limits on memory that all sessions share.
 #[derive(Debug)]
 struct Budgets {
-    /// For what they keep for their clients.
+    /// For events kept for resuming clients.
     replayed: MemoryBudget,
     /// For messages that wait for the application.
     queued: MemoryBudget,
@@ -57,7 +57,7 @@ pub(super) struct Session {
     id: Box<str>,
     /// The principal that opened it.
     owner: Option<Arc<str>>,
-    /// Whom it is counted for.
+    /// The principal or address whose limit it counts towards.
     holder: Option<Holder>,
     /// Sees its HTTP traffic.
     watch: Option<Arc<dyn HttpWatch>>,

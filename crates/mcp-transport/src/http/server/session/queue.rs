@@ -1,4 +1,4 @@
-//! Messages that wait for the application.
+//! Received messages waiting for the application.
 
 use mcp_core::{Inbound, MemoryBudget, MemoryShare};
 use tokio::sync::{Mutex, mpsc};
@@ -33,7 +33,7 @@ impl Queue {
         Queue { sender, receiver: Mutex::new(receiver), budget }
     }
 
-    /// Waits for room for a message of `bytes`. A message that waits for it takes memory as well.
+    /// Waits for room for a message of `bytes`. A message counts towards the budget while it waits.
     pub(super) async fn room(&self, bytes: usize) -> Result<Room<'_>, HttpFault> {
         let held = self.budget.take(bytes).ok_or(HttpFault::TooManyQueued)?;
         let permit = match self.sender.try_reserve() {

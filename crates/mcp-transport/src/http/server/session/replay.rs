@@ -11,7 +11,7 @@ pub(super) struct Replay {
     events: VecDeque<(EventId, Bytes)>,
     max_events: usize,
     max_bytes: usize,
-    /// The room that the events take, of the room for all sessions.
+    /// The share of the events in the memory budget of all sessions.
     held: MemoryShare,
     /// Sequence number of the newest event that was dropped.
     forgotten: Option<u64>,

@@ -1,4 +1,4 @@
-//! Whom sessions are counted for, and which of them give way to new ones.
+//! Counts sessions by principal or address, and picks idle ones to end for new ones.
 
 use std::{
     cmp::Reverse,
@@ -10,7 +10,7 @@ use std::{
 use super::Session;
 use crate::listening::counted_address;
 
-/// Whom a session is counted for: its principal, or else the address it was opened from.
+/// Whose limit a session counts towards: its principal, or else the address it was opened from.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Holder {
     Principal(Arc<str>),
@@ -18,7 +18,7 @@ pub(super) enum Holder {
 }
 
 impl Holder {
-    /// `None` if nobody is known.
+    /// `None` if neither is known.
     pub(super) fn of(principal: Option<&Arc<str>>, address: Option<IpAddr>) -> Option<Holder> {
         if let Some(principal) = principal {
             return Some(Holder::Principal(Arc::clone(principal)));
@@ -27,14 +27,14 @@ impl Holder {
     }
 }
 
-/// How many sessions are considered when one has to give way. Looking at all of them would make
-/// opening a session expensive exactly when there are most.
+/// How many sessions to consider when one has to be ended. Looking at all of them would make opening
+/// a session most expensive when the server is busiest.
 const CONSIDERED: usize = 64;
 
 /// Some of the sessions of a service, those considered longest ago first.
 #[derive(Debug, Default)]
 pub(super) struct Roster {
-    /// Also some that have ended.
+    /// May include some that have ended.
     sessions: VecDeque<Weak<Session>>,
     open: usize,
 }
@@ -57,8 +57,8 @@ impl Roster {
         self.open = self.open.saturating_sub(1);
     }
 
-    /// The session that should give way: one that its client has never used after opening it, or else
-    /// the one idle for longest. `None` if all that were considered are in use.
+    /// The session to end: one that its client has never used after opening it, or else the one idle
+    /// for longest. `None` if all that were considered are in use.
     pub(super) fn most_idle(&mut self) -> Option<Arc<Session>> {
         let mut found: Option<Arc<Session>> = None;
         for _ in 0..self.sessions.len().min(CONSIDERED) {

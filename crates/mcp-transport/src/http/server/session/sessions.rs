@@ -55,7 +55,7 @@ impl Table {
         Some(session)
     }
 
-    /// Makes room for another session of `holder`; gives back those that have to end for it.
+    /// Makes room for another session of `holder`; returns the sessions that must end for it.
     fn make_room(
         &mut self,
         holder: Option<&Holder>,
@@ -109,7 +109,7 @@ impl Sessions {
         table.add(id, &session);
         drop(table);
         for session in ending {
-            tracing::debug!("an idle session gave way to a new one");
+            tracing::debug!("an idle session was ended to make room for a new one");
             session.end();
         }
         Ok(session)

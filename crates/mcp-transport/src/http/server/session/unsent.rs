@@ -9,7 +9,7 @@ pub(super) struct Unsent {
     messages: VecDeque<Bytes>,
     max_messages: usize,
     max_bytes: usize,
-    /// The room that they take, of the room for all sessions.
+    /// Their share in the memory budget of all sessions.
     held: MemoryShare,
 }
 

@@ -1,6 +1,6 @@
 use std::fmt::{self, Write as _};
 
-use mcp_core::is_unseen;
+use mcp_core::is_invisible;
 
 /// Text as text: between tags, or between double quotes. What is unseen becomes visible.
 pub(super) struct Escaped<'t>(pub(super) &'t str);
@@ -15,7 +15,7 @@ impl fmt::Display for Escaped<'_> {
                 '"' => f.write_str("&quot;")?,
                 '\'' => f.write_str("&#39;")?,
                 '\n' => f.write_char('\n')?,
-                unseen if is_unseen(unseen) => {
+                unseen if is_invisible(unseen) => {
                     let visible = mcp_core::visible(unseen.encode_utf8(&mut [0; 4])).into_owned();
                     f.write_str(&visible)?;
                 }

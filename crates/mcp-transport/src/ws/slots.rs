@@ -1,4 +1,4 @@
-//! The conversations of a listener: how many there may be, and which of them give way to new ones.
+//! Limits the number of conversations of a listener, and picks idle ones to close for new clients.
 
 use std::{
     cmp::Reverse,
@@ -17,14 +17,14 @@ use tokio_util::sync::CancellationToken;
 use super::WsServerSettings;
 use crate::listening::counted_address;
 
-/// A client that has not sent a message yet may take so long before it gives way to another.
+/// A client that has not sent a message yet may be closed for another after this time.
 const SETTLED: Duration = Duration::from_millis(500);
-/// One of so many conversations may be on its way out while another has its place.
+/// At most one in this many conversations may be closing while its slot is already reused.
 const PART: usize = 16;
 
-/// The places of a listener.
+/// The slots of a listener.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Slots {
     all: usize,
     per_address: usize,
     idle_after: Duration,
@@ -34,26 +34,26 @@ pub(super) struct Places {
 #[derive(Debug, Default)]
 struct Table {
     next: u64,
-    taken: HashMap<u64, Arc<Presence>>,
+    taken: HashMap<u64, Arc<SlotActivity>>,
     by_address: HashMap<IpAddr, Vec<u64>>,
-    /// Those that were asked to leave and have not left.
-    leaving: usize,
-    /// All conversations were in use; none can be idle before this.
+    /// Conversations that were asked to close and have not closed yet.
+    evicting: usize,
+    /// Set if all conversations are in use: none can become idle before this time.
     busy_until: Option<Instant>,
 }
 
-/// Why there is no place.
+/// Why a client gets no slot.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Full {
-    /// All places are taken, by conversations that are in use.
+pub(super) enum NoSlot {
+    /// All slots are taken, by conversations that are in use.
     Everywhere,
-    /// Those of the address are.
+    /// All slots of the client's address are taken.
     ForAddress,
 }
 
-impl Places {
-    pub(super) fn new(settings: &WsServerSettings) -> Places {
-        Places {
+impl Slots {
+    pub(super) fn new(settings: &WsServerSettings) -> Slots {
+        Slots {
             all: settings.max_connections,
             per_address: settings.max_connections_per_address,
             idle_after: settings.idle_after,
@@ -61,61 +61,61 @@ impl Places {
         }
     }
 
-    /// A place for a client. If there is none, an idle conversation is asked to leave.
-    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Place, Full> {
+    /// Takes a slot for a client. If none is free, an idle conversation is asked to close.
+    pub(super) fn take(self: &Arc<Self>, address: IpAddr) -> Result<Slot, NoSlot> {
         let address = counted_address(address);
         let mut table = self.lock();
         let neighbours = address.and_then(|address| table.by_address.get(&address));
         if neighbours.is_some_and(|neighbours| neighbours.len() >= self.per_address) {
             let idlest = self.idlest(neighbours.into_iter().flatten(), &table.taken);
-            if !idlest.is_some_and(|idlest| table.dismiss(idlest, self.all)) {
-                return Err(Full::ForAddress);
+            if !idlest.is_some_and(|idlest| table.evict(idlest, self.all)) {
+                return Err(NoSlot::ForAddress);
             }
         }
         if table.taken.len() >= self.all && !self.make_room_in(&mut table) {
-            return Err(Full::Everywhere);
+            return Err(NoSlot::Everywhere);
         }
-        let presence = Arc::new(Presence::new(address));
+        let activity = Arc::new(SlotActivity::new(address));
         let number = table.next;
         table.next += 1;
-        table.taken.insert(number, Arc::clone(&presence));
+        table.taken.insert(number, Arc::clone(&activity));
         if let Some(address) = address {
             table.by_address.entry(address).or_default().push(number);
         }
-        Ok(Place { places: Arc::clone(self), number, presence })
+        Ok(Slot { slots: Arc::clone(self), number, activity })
     }
 
-    /// Asks an idle conversation to leave.
+    /// Asks an idle conversation to close.
     pub(super) fn make_room(&self) {
         self.make_room_in(&mut self.lock());
     }
 
     fn make_room_in(&self, table: &mut Table) -> bool {
         let now = Instant::now();
-        if table.leaving > self.all / PART || table.busy_until.is_some_and(|until| now < until) {
+        if table.evicting > self.all / PART || table.busy_until.is_some_and(|until| now < until) {
             return false;
         }
         let Some(idlest) = self.idlest(table.taken.keys(), &table.taken) else {
-            // Whoever looks again at every client that is turned away works for the attacker.
-            let soonest = table.taken.values().map(|presence| presence.idle_at(self.idle_after));
+            // Do not search again for every rejected client: that would help an attacker.
+            let soonest = table.taken.values().map(|activity| activity.idle_at(self.idle_after));
             table.busy_until = soonest.min();
             return false;
         };
-        table.dismiss(idlest, self.all)
+        table.evict(idlest, self.all)
     }
 
-    /// The conversation that should leave: one whose client never sent anything, or else the one
-    /// idle for longest.
+    /// The conversation to close: one whose client never sent anything, or else the one idle for
+    /// longest.
     fn idlest<'n>(
         &self,
         numbers: impl Iterator<Item = &'n u64>,
-        taken: &HashMap<u64, Arc<Presence>>,
+        taken: &HashMap<u64, Arc<SlotActivity>>,
     ) -> Option<u64> {
         let now = Instant::now();
         let idle = numbers.filter_map(|number| {
-            let presence = taken.get(number)?;
-            let is_idle = presence.idle_at(self.idle_after) <= now;
-            is_idle.then(|| (!presence.is_used(), Reverse(presence.last_use()), *number))
+            let activity = taken.get(number)?;
+            let is_idle = activity.idle_at(self.idle_after) <= now;
+            is_idle.then(|| (!activity.is_used(), Reverse(activity.last_use()), *number))
         });
         idle.max().map(|(.., number)| number)
     }
@@ -126,21 +126,21 @@ impl Places {
 }
 
 impl Table {
-    /// Asks a conversation to leave; `false` if too many are on their way.
-    fn dismiss(&mut self, number: u64, all: usize) -> bool {
-        if self.leaving > all / PART {
+    /// Asks a conversation to close; `false` if too many are already closing.
+    fn evict(&mut self, number: u64, all: usize) -> bool {
+        if self.evicting > all / PART {
             return false;
         }
-        if let Some(presence) = self.remove(number) {
-            self.leaving += 1;
-            presence.leave.cancel();
+        if let Some(activity) = self.remove(number) {
+            self.evicting += 1;
+            activity.eviction.cancel();
         }
         true
     }
 
-    fn remove(&mut self, number: u64) -> Option<Arc<Presence>> {
-        let presence = self.taken.remove(&number)?;
-        if let Some(address) = presence.address
+    fn remove(&mut self, number: u64) -> Option<Arc<SlotActivity>> {
+        let activity = self.taken.remove(&number)?;
+        if let Some(address) = activity.address
             && let Some(neighbours) = self.by_address.get_mut(&address)
         {
             neighbours.retain(|neighbour| *neighbour != number);
@@ -149,68 +149,68 @@ impl Table {
             }
         }
         self.busy_until = None;
-        Some(presence)
+        Some(activity)
     }
 }
 
-/// A place among the conversations, free again when dropped.
+/// A taken slot; freed when dropped.
 #[derive(Debug)]
-pub(super) struct Place {
-    places: Arc<Places>,
+pub(super) struct Slot {
+    slots: Arc<Slots>,
     number: u64,
-    presence: Arc<Presence>,
+    activity: Arc<SlotActivity>,
 }
 
-impl Place {
-    pub(super) fn presence(&self) -> &Arc<Presence> {
-        &self.presence
+impl Slot {
+    pub(super) fn activity(&self) -> &Arc<SlotActivity> {
+        &self.activity
     }
 }
 
-impl Drop for Place {
+impl Drop for Slot {
     fn drop(&mut self) {
-        let mut table = self.places.lock();
+        let mut table = self.slots.lock();
         if table.remove(self.number).is_none() {
-            table.leaving = table.leaving.saturating_sub(1);
+            table.evicting = table.evicting.saturating_sub(1);
         }
     }
 }
 
-/// A client in its place.
+/// When the client of a slot was last active.
 #[derive(Debug)]
-pub(super) struct Presence {
-    /// Whom it is counted for.
+pub(super) struct SlotActivity {
+    /// The address whose limit it counts towards.
     address: Option<IpAddr>,
     born: Instant,
     /// When a message was last sent or received, in milliseconds after `born`.
     used: AtomicU64,
     has_sent: AtomicBool,
-    leave: CancellationToken,
+    eviction: CancellationToken,
 }
 
-impl Presence {
-    fn new(address: Option<IpAddr>) -> Presence {
-        Presence {
+impl SlotActivity {
+    fn new(address: Option<IpAddr>) -> SlotActivity {
+        SlotActivity {
             address,
             born: Instant::now(),
             used: AtomicU64::new(0),
             has_sent: AtomicBool::new(false),
-            leave: CancellationToken::new(),
+            eviction: CancellationToken::new(),
         }
     }
 
-    /// Completes when the conversation should end in favour of another.
-    pub(super) async fn is_needed(&self) {
-        self.leave.cancelled().await;
+    /// Completes when the conversation should close to make room for another.
+    pub(super) async fn evicted(&self) {
+        self.eviction.cancelled().await;
     }
 
-    /// A message was received from the client.
+    /// Records that a message was received from the client.
     pub(super) fn received(&self) {
         self.has_sent.store(true, Ordering::Relaxed);
         self.sent();
     }
 
-    /// A message was sent to the client.
+    /// Records that a message was sent to the client.
     pub(super) fn sent(&self) {
         let now = u64::try_from(self.born.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.used.store(now, Ordering::Relaxed);
@@ -225,7 +225,7 @@ impl Presence {
         self.born.checked_add(used).unwrap_or(self.born)
     }
 
-    /// When it counts as idle, should nothing happen before.
+    /// When it becomes idle if nothing is sent or received before then.
     fn idle_at(&self, idle_after: Duration) -> Instant {
         let patience = if self.is_used() { idle_after } else { SETTLED.min(idle_after) };
         let last = self.last_use();
@@ -239,13 +239,13 @@ impl Presence {
 mod tests {
     use super::*;
 
-    fn places(all: usize, per_address: usize) -> Arc<Places> {
+    fn slots(all: usize, per_address: usize) -> Arc<Slots> {
         let settings = WsServerSettings {
             max_connections: all,
             max_connections_per_address: per_address,
             ..WsServerSettings::default()
         };
-        Arc::new(Places::new(&settings))
+        Arc::new(Slots::new(&settings))
     }
 
     fn address(last: u8) -> IpAddr {
@@ -256,82 +256,81 @@ mod tests {
         tokio::time::advance(Duration::from_secs(seconds)).await;
     }
 
-    fn must_leave(place: &Place) -> bool {
-        place.presence.leave.is_cancelled()
+    fn must_leave(slot: &Slot) -> bool {
+        slot.activity.eviction.is_cancelled()
     }
 
     #[tokio::test(start_paused = true)]
     async fn the_conversation_idle_for_longest_gives_way_and_one_in_use_does_not() {
-        let places = places(3, 3);
-        let mut taken: Vec<Place> = (0..3).map(|n| places.take(address(n)).unwrap()).collect();
-        for place in &taken {
-            place.presence.received();
+        let slots = slots(3, 3);
+        let mut taken: Vec<Slot> = (0..3).map(|n| slots.take(address(n)).unwrap()).collect();
+        for slot in &taken {
+            slot.activity.received();
             wait(1).await;
         }
-        assert_eq!(places.take(address(9)).unwrap_err(), Full::Everywhere, "all are in use");
+        assert_eq!(slots.take(address(9)).unwrap_err(), NoSlot::Everywhere, "all are in use");
         wait(57).await;
         // The first has become idle by now, but something was sent to it.
-        taken[0].presence.sent();
+        taken[0].activity.sent();
         wait(2).await;
-        let newcomer = places.take(address(9)).unwrap();
+        let newcomer = slots.take(address(9)).unwrap();
         assert!(must_leave(&taken[1]) && !must_leave(&taken[0]) && !must_leave(&taken[2]));
-        newcomer.presence.received();
+        newcomer.activity.received();
         // No more than this may be on their way out.
         wait(60).await;
-        assert_eq!(places.take(address(9)).unwrap_err(), Full::Everywhere);
+        assert_eq!(slots.take(address(9)).unwrap_err(), NoSlot::Everywhere);
         taken.remove(1);
-        let _second = places.take(address(9)).unwrap();
+        let _second = slots.take(address(9)).unwrap();
         assert!(!must_leave(&taken[0]) && must_leave(&taken[1]));
     }
 
     #[tokio::test(start_paused = true)]
     async fn a_client_that_never_says_anything_gives_way_first() {
-        let places = places(2, 2);
-        let used = places.take(address(1)).unwrap();
-        used.presence.received();
+        let slots = slots(2, 2);
+        let used = slots.take(address(1)).unwrap();
+        used.activity.received();
         wait(3600).await;
-        let silent = places.take(address(2)).unwrap();
+        let silent = slots.take(address(2)).unwrap();
         assert!(!must_leave(&silent));
         wait(1).await;
-        let _newcomer = places.take(address(3)).unwrap();
+        let _newcomer = slots.take(address(3)).unwrap();
         assert!(must_leave(&silent) && !must_leave(&used));
     }
 
     #[tokio::test(start_paused = true)]
     async fn an_address_has_so_many_places_and_no_more() {
-        let places = places(100, 2);
-        let first = places.take(address(1)).unwrap();
-        let second = places.take(address(1)).unwrap();
-        first.presence.received();
-        second.presence.received();
-        assert_eq!(places.take(address(1)).unwrap_err(), Full::ForAddress);
-        let _other = places.take(address(2)).unwrap();
-        let own: Vec<Place> =
-            (0..50).map(|_| places.take([127, 0, 0, 1].into()).unwrap()).collect();
-        assert!(own.iter().all(|place| !must_leave(place)), "a proxy may have this address");
+        let slots = slots(100, 2);
+        let first = slots.take(address(1)).unwrap();
+        let second = slots.take(address(1)).unwrap();
+        first.activity.received();
+        second.activity.received();
+        assert_eq!(slots.take(address(1)).unwrap_err(), NoSlot::ForAddress);
+        let _other = slots.take(address(2)).unwrap();
+        let own: Vec<Slot> = (0..50).map(|_| slots.take([127, 0, 0, 1].into()).unwrap()).collect();
+        assert!(own.iter().all(|slot| !must_leave(slot)), "a proxy may have this address");
         wait(60).await;
-        let third = places.take(address(1)).unwrap();
-        third.presence.received();
+        let third = slots.take(address(1)).unwrap();
+        third.activity.received();
         assert!(must_leave(&first) != must_leave(&second), "one of its own gives way");
         drop((first, second));
-        let _fourth = places.take(address(1)).unwrap();
+        let _fourth = slots.take(address(1)).unwrap();
         // The networks of IPv6 count as one client.
         let network = |last| IpAddr::from([0x2001, 0xdb8, 1, 2, 0, 0, 0, last]);
-        let _fifth = places.take(network(1)).unwrap();
-        let _sixth = places.take(network(2)).unwrap();
-        assert_eq!(places.take(network(3)).unwrap_err(), Full::ForAddress);
+        let _fifth = slots.take(network(1)).unwrap();
+        let _sixth = slots.take(network(2)).unwrap();
+        assert_eq!(slots.take(network(3)).unwrap_err(), NoSlot::ForAddress);
     }
 
     #[tokio::test(start_paused = true)]
     async fn nothing_is_left_of_those_who_have_gone() {
-        let places = places(4, 2);
+        let slots = slots(4, 2);
         for round in 0..10 {
-            let taken: Vec<_> = (0..8).map(|n| places.take(address(n / 2))).collect();
-            assert_eq!(taken.iter().filter(|place| place.is_ok()).count(), 4, "{round}");
+            let taken: Vec<_> = (0..8).map(|n| slots.take(address(n / 2))).collect();
+            assert_eq!(taken.iter().filter(|slot| slot.is_ok()).count(), 4, "{round}");
             wait(3600).await;
         }
-        let table = places.lock();
+        let table = slots.lock();
         assert!(table.taken.is_empty() && table.by_address.is_empty());
-        assert_eq!(table.leaving, 0);
+        assert_eq!(table.evicting, 0);
     }
 }

@@ -2,7 +2,7 @@ use crate::program::Pattern;
 
 /// One schema: the schemas it applies, and to what.
 #[derive(Debug, Default)]
-pub(super) struct Place {
+pub(super) struct SurveyedSchema {
     pub(super) here: Vec<u32>,
     /// Sorted by name.
     pub(super) properties: Vec<(Box<str>, u32)>,

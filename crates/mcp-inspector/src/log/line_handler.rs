@@ -2,13 +2,13 @@
 
 use std::io;
 
-use mcp_recording::{Audience, Shown};
+use mcp_recording::{LineHandler, TailLine};
 use mcp_rules::Finding;
 
 use super::Log;
 
-impl Audience for Log {
-    fn line(&mut self, number: u64, shown: Shown<'_>) -> io::Result<()> {
+impl LineHandler for Log {
+    fn line(&mut self, number: u64, shown: TailLine<'_>) -> io::Result<()> {
         match shown.line {
             Some(line) => {
                 let messages = shown.followed.map(|followed| line.identities(followed));

@@ -4,18 +4,18 @@ use mcp_json::Node;
 
 /// A subschema of a tool's schema.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Spot<'a> {
+pub(super) struct Subschema<'a> {
     pub(super) schema: Node<'a>,
     /// The whole schema it is part of.
     pub(super) root: Node<'a>,
-    pub(super) place: Place,
+    pub(super) role: SubschemaRole,
     /// Nesting depth; the root is 1. Definitions start over.
     pub(super) level: usize,
 }
 
 /// What a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum SubschemaRole {
     Root,
     /// A standalone value: a property, the items of an array, a definition, or one of several
     /// schemas for a value whose type is not given otherwise.
@@ -28,47 +28,51 @@ pub(super) enum Place {
     Condition,
 }
 
-impl<'a> Spot<'a> {
-    pub(super) fn root(schema: Node<'a>) -> Spot<'a> {
-        Spot { schema, root: schema, place: Place::Root, level: 1 }
+impl<'a> Subschema<'a> {
+    pub(super) fn root(schema: Node<'a>) -> Subschema<'a> {
+        Subschema { schema, root: schema, role: SubschemaRole::Root, level: 1 }
     }
 
     /// Visits every schema from here on, outermost first, in document order. Those inside
     /// conditions (`not`, `if`…) are skipped: the keywords themselves are reported.
-    pub(super) fn walk(self, mut visit: impl FnMut(Spot<'a>)) {
+    pub(super) fn walk(self, mut visit: impl FnMut(Subschema<'a>)) {
         let mut open = vec![self];
-        while let Some(spot) = open.pop() {
-            visit(spot);
+        while let Some(subschema) = open.pop() {
+            visit(subschema);
             let first = open.len();
-            spot.push_inner(&mut open);
+            subschema.push_inner(&mut open);
             open[first..].reverse();
         }
     }
 
-    fn push_inner(self, open: &mut Vec<Spot<'a>>) {
-        let Spot { root, .. } = self;
+    fn push_inner(self, open: &mut Vec<Subschema<'a>>) {
+        let Subschema { root, .. } = self;
         let level = self.level + 1;
-        let branch = if self.has_type() { Place::Condition } else { Place::Value };
+        let branch = if self.has_type() { SubschemaRole::Condition } else { SubschemaRole::Value };
         for (keyword, value) in self.schema.members() {
             let Some(keyword) = keyword.str_bytes() else {
                 continue;
             };
-            let mut push = |schema, place, level| open.push(Spot { schema, root, place, level });
+            let mut push = |schema, role, level| open.push(Subschema { schema, root, role, level });
             match &*keyword {
                 b"properties" => {
-                    value.members().for_each(|(_, inner)| push(inner, Place::Property, level));
+                    value
+                        .members()
+                        .for_each(|(_, inner)| push(inner, SubschemaRole::Property, level));
                 }
                 b"patternProperties" => {
-                    value.members().for_each(|(_, inner)| push(inner, Place::MapValue, level));
+                    value
+                        .members()
+                        .for_each(|(_, inner)| push(inner, SubschemaRole::MapValue, level));
                 }
                 b"$defs" | b"definitions" => {
-                    value.members().for_each(|(_, inner)| push(inner, Place::Value, 1));
+                    value.members().for_each(|(_, inner)| push(inner, SubschemaRole::Value, 1));
                 }
-                b"items" if !value.is_array() => push(value, Place::Value, level),
+                b"items" if !value.is_array() => push(value, SubschemaRole::Value, level),
                 b"items" | b"prefixItems" => {
-                    value.elements().for_each(|inner| push(inner, Place::Value, level));
+                    value.elements().for_each(|inner| push(inner, SubschemaRole::Value, level));
                 }
-                b"additionalProperties" => push(value, Place::MapValue, level),
+                b"additionalProperties" => push(value, SubschemaRole::MapValue, level),
                 b"anyOf" | b"oneOf" | b"allOf" => {
                     value.elements().for_each(|inner| push(inner, branch, level));
                 }
