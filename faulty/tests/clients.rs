@@ -9,7 +9,7 @@ use std::{collections::BTreeSet, ffi::OsString, process::Command, sync::Arc, tim
 use mcp_core::{Era, Revision};
 use mcp_probe::{
     Event, Launch, Limits, Outcome, Report,
-    client::{self, ClientRun, ClientSettings, ClientUnderTest, Meeting},
+    client::{self, ClientRun, ClientSettings, ClientUnderTest, ConnectVia},
 };
 use mcp_rules::Engine;
 use mcp_schema::Schemas;
@@ -89,7 +89,7 @@ async fn test(case: &Case, engine: Arc<Engine>) -> Report {
     arguments.push(if case.shows.ends_with("http") { "{url}" } else { "{server}" }.into());
     let client = ClientUnderTest {
         launch: Launch { program: CLIENT.into(), arguments, ..Launch::default() },
-        meeting: Meeting::Either,
+        connect_via: ConnectVia::CommandOrUrl,
         server: vec![std::env::current_exe().unwrap().into(), RELAY.into()],
     };
     let settings = ClientSettings {

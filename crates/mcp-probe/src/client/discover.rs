@@ -1,94 +1,93 @@
-//! What a client does when nothing is unusual, at each revision.
+//! Discovers what a client does normally, at each revision.
 
 use std::{collections::BTreeMap, io};
 
 use mcp_core::{Era, Revision};
 
 use super::{
-    Acquaintance, Meeting, Met, scenarios,
-    visit::{Habit, Setup, Visit},
+    ClientOverview, ConnectVia, NormalBehaviour,
+    scenario_run::{ExitHabit, ScenarioRun, Setup},
+    scenarios,
 };
 use crate::WireKind;
 
-/// The first visits.
-pub(crate) struct Introduction {
-    pub(crate) acquaintance: Acquaintance,
-    /// Each visit of a revision that the client speaks.
-    pub(crate) visits: Vec<(Revision, Visit)>,
+/// The first run of the client at each revision.
+pub(crate) struct FirstRuns {
+    pub(crate) overview: ClientOverview,
+    /// The run at each revision that the client speaks.
+    pub(crate) runs: Vec<(Revision, ScenarioRun)>,
 }
 
-/// Why a client could not be met.
-pub(crate) enum Unmet {
+/// Why a client could not be tested.
+pub(crate) enum DiscoveryError {
     /// It could not be started.
     Start(io::Error),
-    /// It never came to the server.
-    NoContact(Visit),
-    /// It came and opened no conversation.
+    /// It never connected to the server.
+    NoContact(ScenarioRun),
+    /// It connected, but opened no conversation.
     NoRevision { reason: String, stderr: String },
 }
 
-pub(crate) async fn acquaint(setup: &Setup) -> Result<Introduction, Unmet> {
+pub(crate) async fn discover(setup: &Setup) -> Result<FirstRuns, DiscoveryError> {
     let chosen = &setup.settings.revisions;
-    let mut acquaintance: Option<Acquaintance> = None;
-    let mut visits = Vec::new();
+    let mut overview: Option<ClientOverview> = None;
+    let mut runs = Vec::new();
     let mut stderr = String::new();
-    // The newest with a handshake is what most clients speak.
+    // Most clients speak the newest revision with a handshake.
     let order = [Revision::V2025_11_25, Revision::V2026_07_28];
     let rest = Revision::ALL.iter().rev().copied().filter(|revision| !order.contains(revision));
     let order = order.into_iter().chain(rest);
     for revision in order.filter(|revision| chosen.is_empty() || chosen.contains(revision)) {
-        let wire = acquaintance.as_ref().map(|acquaintance| acquaintance.wire);
+        let wire = overview.as_ref().map(|overview| overview.wire);
         if wire == Some(WireKind::Http) && revision == Revision::V2024_11_05 {
-            refuse(&mut acquaintance, revision, "it has another HTTP transport");
+            refuse(&mut overview, revision, "that revision has another HTTP transport");
             continue;
         }
-        let visit = setup.visit(&scenarios::PLAIN, revision, Habit::Unknown, false).await;
-        let visit = visit.map_err(Unmet::Start)?;
-        if acquaintance.is_none() && !visit.is_contact() {
-            return Err(Unmet::NoContact(visit));
+        let run = setup.run_scenario(&scenarios::PLAIN, revision, ExitHabit::Unknown, false).await;
+        let run = run.map_err(DiscoveryError::Start)?;
+        if overview.is_none() && !run.is_contact() {
+            return Err(DiscoveryError::NoContact(run));
         }
-        if let Some(play) = visit.main() {
+        if let Some(play) = run.main() {
             let wire = play.wire;
-            acquaintance.get_or_insert_with(|| Acquaintance {
+            overview.get_or_insert_with(|| ClientOverview {
                 wire,
-                met: BTreeMap::new(),
+                normal: BTreeMap::new(),
                 refused: BTreeMap::new(),
             });
         }
-        if !speaks(&visit, revision) {
-            stderr.clone_from(&visit.stderr);
-            let how = visit
+        if !speaks(&run, revision) {
+            stderr.clone_from(&run.stderr);
+            let how = run
                 .exit
-                .map_or_else(|| "it does not go on".to_owned(), super::process::Exit::text);
-            refuse(&mut acquaintance, revision, &how);
+                .map_or_else(|| "it does not continue".to_owned(), super::process::Exit::text);
+            refuse(&mut overview, revision, &how);
             continue;
         }
-        let own_server = setup.client.meeting == Meeting::Either
-            && visit.main().is_some_and(|play| play.wire == WireKind::Stdio);
-        let met = Met::of(&visit, revision, own_server);
-        if let Some(acquaintance) = &mut acquaintance {
-            acquaintance.met.insert(revision, met);
+        let own_server = setup.client.connect_via == ConnectVia::CommandOrUrl
+            && run.main().is_some_and(|play| play.wire == WireKind::Stdio);
+        let normal = NormalBehaviour::of(&run, revision, own_server);
+        if let Some(overview) = &mut overview {
+            overview.normal.insert(revision, normal);
         }
-        visits.push((revision, visit));
+        runs.push((revision, run));
     }
-    match acquaintance {
-        Some(acquaintance) if !acquaintance.met.is_empty() => {
-            Ok(Introduction { acquaintance, visits })
-        }
+    match overview {
+        Some(overview) if !overview.normal.is_empty() => Ok(FirstRuns { overview, runs }),
         other => {
-            let refused = other.map(|acquaintance| acquaintance.refused).unwrap_or_default();
+            let refused = other.map(|overview| overview.refused).unwrap_or_default();
             let reason = refused.into_values().next_back().unwrap_or_default();
-            Err(Unmet::NoRevision { reason, stderr })
+            Err(DiscoveryError::NoRevision { reason, stderr })
         }
     }
 }
 
-/// Whether the client goes on at the revision. One that asks for it and then stops, although the
-/// server agrees, counts too: it has been understood.
-fn speaks(visit: &Visit, revision: Revision) -> bool {
-    visit.is_open()
+/// Whether the client continues at the revision. A client that requests it and stops although the
+/// server agrees counts, too, since it was understood.
+fn speaks(run: &ScenarioRun, revision: Revision) -> bool {
+    run.is_open()
         || (revision.era() == Era::Legacy
-            && visit.plays.iter().any(|play| {
+            && run.plays.iter().any(|play| {
                 let state = play.state();
                 let goes_on = state.heard.iter().any(|message| {
                     message.method().is_some_and(|method| {
@@ -100,8 +99,8 @@ fn speaks(visit: &Visit, revision: Revision) -> bool {
             }))
 }
 
-fn refuse(acquaintance: &mut Option<Acquaintance>, revision: Revision, reason: &str) {
-    if let Some(acquaintance) = acquaintance {
-        acquaintance.refused.insert(revision, reason.to_owned());
+fn refuse(overview: &mut Option<ClientOverview>, revision: Revision, reason: &str) {
+    if let Some(overview) = overview {
+        overview.refused.insert(revision, reason.to_owned());
     }
 }
