@@ -1,4 +1,4 @@
-//! The time limit holds whatever a server does, and blames it for nothing.
+//! The time limit holds whatever a server does, and is not held against the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use mcp_probe::{Limits, Outcome, RunError, Settings};
 
 use crate::server::{Wire, findings, settings, test};
 
-/// Nothing but the limit of all ends what waits for this.
+/// A timeout so long that only the overall limit applies.
 const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn limited(seconds: u64, only: &[&str]) -> Settings {
