@@ -1,4 +1,4 @@
-//! Lists the files of the page, so that a new file needs no entry anywhere.
+//! Embeds the files of the page, so that a new file needs no entry anywhere.
 
 use std::{
     collections::BTreeMap,
@@ -31,7 +31,7 @@ fn folder(variable: &str) -> Result<PathBuf, Box<dyn Error>> {
     Ok(env::var_os(variable).ok_or_else(|| format!("there is no {variable}"))?.into())
 }
 
-/// What the page consists of; other files are for those who write it.
+/// Extensions of files that are served; other files are for development only.
 const SERVED: [&str; 4] = ["html", "css", "js", "svg"];
 
 fn collect(

@@ -1,19 +1,19 @@
 use anyhow::{Context as _, bail};
 use serde_json::{Value, json};
 
-/// How messages travel.
+/// A transport.
 pub(crate) trait Wire {
-    /// Sends a message; over HTTP, what comes back is received next.
+    /// Sends a message. Over HTTP, the response is received next.
     fn send(&mut self, message: &Value) -> anyhow::Result<()>;
-    /// Sends text, whatever it is.
+    /// Sends raw text.
     fn send_text(&mut self, text: &str) -> anyhow::Result<()>;
     /// The next message of the server; `None` if it is gone.
     fn receive(&mut self) -> anyhow::Result<Option<Value>>;
-    /// The sides have agreed on this revision.
+    /// Sets the negotiated revision.
     fn agree(&mut self, revision: &str);
-    /// The handshake is done.
+    /// Called when the handshake is complete.
     fn open(&mut self) -> anyhow::Result<()>;
-    /// Whether the session has ended, asked once.
+    /// Whether the session has ended; true only once.
     fn has_lost_session(&mut self) -> bool;
     /// Ends the conversation.
     fn close(&mut self) -> anyhow::Result<()>;
@@ -24,7 +24,7 @@ pub(crate) struct Client {
     is_modern: bool,
     wire: Box<dyn Wire>,
     last_id: u64,
-    /// Messages of a batch that were not looked at yet.
+    /// Unprocessed messages of a batch.
     waiting: Vec<Value>,
     pub(crate) speaks_batches: bool,
 }
@@ -49,7 +49,7 @@ impl Client {
         self.last_id
     }
 
-    /// The last id that was taken.
+    /// The last id used.
     pub(crate) fn last_id(&self) -> u64 {
         self.last_id
     }
@@ -80,14 +80,14 @@ impl Client {
         self.answer_to(id, method)
     }
 
-    /// Waits for the answer to a request, and does what the server asks for meanwhile.
+    /// Waits for the answer to a request, handling requests of the server meanwhile.
     pub(crate) fn answer_to(&mut self, id: &Value, method: &str) -> anyhow::Result<Value> {
         loop {
             let Some(message) = self.receive()? else {
                 if self.has("gone-hangs") {
                     wait_for_ever();
                 }
-                bail!("the server is gone before it has answered {method}");
+                bail!("the server exited before it answered {method}");
             };
             if message.get("method").is_some() {
                 if self.has("ping-first-ignored") && method == "initialize" {

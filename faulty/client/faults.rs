@@ -1,12 +1,12 @@
 use anyhow::Context as _;
 
-/// One way to be wrong.
+/// A fault of the client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Fault {
     pub(crate) name: &'static str,
-    /// `stdio`, `http`, `modern` (over standard streams) or `modern-http`.
+    /// Where it shows: `stdio`, `http`, `modern` (over stdio) or `modern-http`.
     pub(crate) shows: &'static str,
-    /// The rule of plumb that is broken.
+    /// The rule that it breaks.
     pub(crate) rule: &'static str,
     pub(crate) text: &'static str,
 }

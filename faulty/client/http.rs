@@ -1,4 +1,4 @@
-//! A server at a URL. Every request has a connection of its own.
+//! The HTTP transport. Every request uses its own connection.
 
 use std::{
     io::{BufRead as _, BufReader, Read, Write as _},
@@ -18,11 +18,11 @@ pub(crate) struct Http {
     path: String,
     session: Option<String>,
     revision: Option<String>,
-    /// The stream that the answer to the last request comes on.
+    /// The event stream with the answer to the last request.
     stream: Option<Stream>,
-    /// The answer as JSON.
+    /// The answer to the last request, if it was JSON.
     answer: Option<Value>,
-    /// The stream of the server.
+    /// The GET stream.
     listening: Option<Answer>,
     has_lost_session: bool,
 }
@@ -100,7 +100,7 @@ impl Http {
         Ok(Answer { status, content_type, session, body })
     }
 
-    /// What every request of a session carries.
+    /// The headers of every request of a session.
     fn in_session(&self) -> Vec<(&'static str, String)> {
         let mut headers = Vec::new();
         if let Some(revision) = &self.revision
@@ -282,10 +282,10 @@ fn borrowed<'a>(headers: &'a [(&'static str, String)]) -> Vec<(&'static str, &'a
     headers.iter().map(|(name, value)| (*name, value.as_str())).collect()
 }
 
-/// A body, in chunks or up to the end of the connection.
+/// A response body, chunked or up to the end of the connection.
 struct Body {
     reader: BufReader<TcpStream>,
-    /// Bytes of the chunk that are left.
+    /// Remaining bytes of the chunk.
     left: usize,
     is_chunked: bool,
     is_over: bool,
@@ -299,7 +299,7 @@ impl Read for Body {
         if self.left == 0 && !self.is_over {
             let mut line = String::new();
             self.reader.read_line(&mut line)?;
-            // The line feed after the chunk before.
+            // The line break after the previous chunk.
             if line.trim().is_empty() {
                 line.clear();
                 self.reader.read_line(&mut line)?;

@@ -1,4 +1,4 @@
-//! A server that is started.
+//! The stdio transport.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _, Write as _},
@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 
 use crate::client::Wire;
 
-/// What a client with a short buffer can read.
+/// Buffer size of a client with a short buffer.
 const SHORT: usize = 64 << 10;
 
 pub(crate) struct Stdio {
     fault: &'static str,
     child: Child,
     input: Arc<Mutex<Option<ChildStdin>>>,
-    /// Of an impatient client: whether the first list was answered, and whether it was cancelled.
+    /// For an impatient client: whether the first list was answered, and whether it was cancelled.
     patience: Option<Arc<Patience>>,
     output: BufReader<ChildStdout>,
     has_complained: Arc<AtomicBool>,
@@ -94,7 +94,7 @@ impl Stdio {
 }
 
 fn write(input: &Mutex<Option<ChildStdin>>, text: &str) {
-    // A server that is gone is noticed when reading.
+    // A server that has exited is noticed when reading.
     if let Some(input) = &mut *input.lock().unwrap_or_else(PoisonError::into_inner) {
         let _ = input.write_all(format!("{text}\n").as_bytes());
     }
@@ -132,7 +132,7 @@ impl Wire for Stdio {
                 self.fault != "short-buffer" || line.len() <= SHORT,
                 "the line is too long"
             );
-            // What is not JSON is a log line that went astray.
+            // A line that is not JSON is a stray log line.
             let parsed = serde_json::from_slice::<Value>(&line);
             assert!(parsed.is_ok() || self.fault != "log-line-panics", "lines are JSON");
             if let Ok(message) = parsed {

@@ -1,8 +1,8 @@
-//! What is known about a fault: its name, where it can be seen, and what it is.
+//! Faults: their names, descriptions, and where they show.
 
 use crate::revision::Revision;
 
-/// What a server is asked to do when the fault shows.
+/// The feature in which a fault shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Phase {
     Handshake,
@@ -26,7 +26,7 @@ pub(crate) enum Phase {
     Http,
 }
 
-/// How messages must travel for the fault to show.
+/// The transport over which a fault shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Carrier {
     Any,
@@ -34,7 +34,7 @@ pub(crate) enum Carrier {
     Http,
 }
 
-/// In which revisions the fault shows.
+/// The revisions in which a fault shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Era {
     All,
@@ -91,7 +91,7 @@ impl Carrier {
 }
 
 impl Era {
-    /// A revision in which the fault shows, to be tested in.
+    /// A revision to test the fault in.
     pub(crate) const fn revision(self) -> Revision {
         match self {
             Self::All

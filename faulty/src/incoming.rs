@@ -1,10 +1,10 @@
-//! Messages as they arrive.
+//! Parses incoming messages.
 
 use std::collections::BTreeMap;
 
 use serde_json::{Value, value::RawValue};
 
-/// A message, or why it is none.
+/// A message, or the reason why it is invalid.
 #[derive(Debug)]
 pub(crate) enum Incoming {
     Request(Request),
@@ -15,14 +15,14 @@ pub(crate) enum Incoming {
     Response,
     Batch(Vec<String>),
     NotJson,
-    /// JSON, but not a message; with the id, if there is a usable one.
+    /// JSON that is not a valid message, with its id if usable.
     Invalid {
         id: Option<String>,
         why: &'static str,
     },
 }
 
-/// A request. The id is kept as it was spelled.
+/// A request. The id keeps its spelling.
 #[derive(Debug)]
 pub(crate) struct Request {
     pub(crate) id: String,
@@ -30,7 +30,7 @@ pub(crate) struct Request {
     pub(crate) params: Option<Value>,
 }
 
-/// What is let pass that should not.
+/// Invalid input that a faulty server accepts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lenience {
     pub(crate) any_version: bool,

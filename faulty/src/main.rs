@@ -43,7 +43,7 @@ async fn main() -> anyhow::Result<ExitCode> {
             "--fault" => fault = Some(named(&words.next().context(USAGE)?)?),
             "--listen" => listen = Some(words.next().context(USAGE)?),
             "--list" => {
-                // Whoever reads it may have seen enough.
+                // The reader may close the pipe early.
                 let _ = list(&mut std::io::stdout().lock());
                 return Ok(ExitCode::SUCCESS);
             }
@@ -55,7 +55,7 @@ async fn main() -> anyhow::Result<ExitCode> {
         Some(address) => http::serve(server, &address).await.map(|()| 0)?,
         None => stdio::serve(server).await?,
     };
-    // A read of standard input may be under way, which nothing can end.
+    // A pending read of standard input cannot be cancelled, so exit.
     std::process::exit(code.into())
 }
 

@@ -1,11 +1,11 @@
-//! Where messages leave.
+//! Output of messages.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-/// A place that takes whole messages in order.
+/// Takes whole messages in order.
 pub(crate) trait Sink: Send + Sync {
     fn send(&self, text: String);
 }
@@ -18,13 +18,13 @@ pub(crate) fn notify(outbox: &Outbox, method: &str, params: &Value) {
     outbox.send(json!({"jsonrpc": "2.0", "method": method, "params": params}).to_string());
 }
 
-/// Messages that were sent, kept so that they can be read from any place, and whether more can come.
+/// A log of sent messages that can be read from any position, and whether more may follow.
 pub(crate) struct MessageLog {
     messages: Mutex<Vec<String>>,
     state: watch::Sender<LogState>,
 }
 
-/// How much a log holds.
+/// The state of a log.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct LogState {
     pub(crate) length: usize,

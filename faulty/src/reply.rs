@@ -1,10 +1,10 @@
-//! Answers: the id goes back as it came.
+//! Responses, which return the id exactly as it came.
 
 use serde_json::{Value, json};
 
 use crate::{faults::Fault, outbox::Outbox, server::Faults};
 
-/// The way back to whoever sent a request. Without an id nothing is sent.
+/// Responds to a request. Without an id nothing is sent.
 #[derive(Clone)]
 pub(crate) struct Reply {
     faults: Faults,
@@ -12,7 +12,7 @@ pub(crate) struct Reply {
     id: Option<String>,
 }
 
-/// An error as it is sent.
+/// An error response.
 #[derive(Debug, Clone)]
 pub(crate) struct Failure {
     pub(crate) code: i64,
@@ -37,7 +37,7 @@ impl Reply {
         Self { faults, outbox, id: (!dropped).then(|| changed(faults, id)) }
     }
 
-    /// An answer that names no request, with this in the place of an id.
+    /// A response that names no request, with `id` in place of an id.
     pub(crate) fn anonymous(faults: Faults, outbox: Outbox, id: Option<&str>) -> Self {
         Self { faults, outbox, id: Some(id.unwrap_or_default().to_owned()) }
     }
@@ -88,11 +88,11 @@ impl Reply {
     }
 }
 
-/// What a runtime prints when something was not caught.
+/// A stack trace as printed for an uncaught exception.
 pub(crate) const TRACE: &str = "Traceback (most recent call last):\n  File \"/srv/app/server.py\", line 214, in dispatch\n    \
                                 handler = HANDLERS[method]\nKeyError: 'method'";
 
-/// The id as the fault has it.
+/// The id as changed by the fault.
 fn changed(faults: Faults, id: &str) -> String {
     let Some(fault) = faults.0 else { return id.to_owned() };
     let string = serde_json::from_str::<String>(id).ok();

@@ -1,4 +1,4 @@
-//! A conversation: what is agreed on, what is under way, and which method serves a request.
+//! Conversations: negotiated state, calls under way, and dispatch of requests.
 
 use std::{
     collections::BTreeMap,
@@ -33,7 +33,7 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Faults(pub(crate) Option<Fault>);
 
-/// What all conversations have in common.
+/// State shared by all conversations.
 pub(crate) struct Server {
     pub(crate) faults: Faults,
     pub(crate) world: World,
@@ -45,17 +45,17 @@ pub(crate) struct Conversation {
     revision: Mutex<Option<Revision>>,
     level: Mutex<Option<usize>>,
     listener: Arc<Listener>,
-    /// Where messages go that answer nothing.
+    /// The output for messages that answer no request.
     side: Outbox,
     carrier: Carrier,
-    /// How many calls there were.
+    /// The number of calls so far.
     calls: AtomicUsize,
     /// Whether a subscription has ended.
     has_unsubscribed: AtomicBool,
     has_cancelled: AtomicBool,
     tasks: Tasks,
     has_listened: AtomicBool,
-    /// Calls under way by their ids; true ends one.
+    /// Calls under way by id; sending true cancels one.
     running: Mutex<BTreeMap<String, watch::Sender<bool>>>,
 }
 
@@ -105,7 +105,7 @@ impl Conversation {
         )
     }
 
-    /// Serves a message; done when everything that it leads to was sent.
+    /// Handles a message; completes when all resulting messages were sent.
     pub(crate) async fn serve(self: &Arc<Self>, message: Incoming, outbox: &Outbox) {
         let faults = self.server.faults;
         let anonymous = || self.anonymous(outbox);
@@ -149,15 +149,15 @@ impl Conversation {
         }
     }
 
-    /// An answer that names no request: without an id where the revision allows that, as it does
-    /// over HTTP.
+    /// A response that names no request: without an id where the revision or the transport allows
+    /// that.
     fn anonymous(&self, outbox: &Outbox) -> Reply {
         let needs_id = self.carrier == Carrier::Stdio
             && self.revision().is_some_and(|revision| revision <= Revision::V2025_06_18);
         Reply::anonymous(self.server.faults, outbox.clone(), needs_id.then_some("null"))
     }
 
-    /// Ends every call that is under way, as the client has gone.
+    /// Cancels all calls under way, since the client has disconnected.
     pub(crate) fn abandon(&self) {
         for call in held(&self.running).values() {
             call.send_replace(true);
@@ -341,7 +341,7 @@ impl Conversation {
         }
     }
 
-    /// Everything that is answered at once. None if there is to be no answer.
+    /// Methods that are answered immediately. None if there is no answer.
     fn simple(
         &self,
         request: &Request,
@@ -522,7 +522,7 @@ impl Conversation {
     }
 }
 
-/// The end of a server that did not see something coming.
+/// Exits as if by an unhandled error.
 pub(crate) fn die() -> ! {
     std::process::exit(101)
 }

@@ -16,14 +16,14 @@ use crate::{
     server::{Conversation, Server, die},
 };
 
-/// A longer line is not kept.
+/// Maximum length of a line.
 const LONGEST: u64 = 64 * 1024 * 1024;
 
 struct Lines(mpsc::UnboundedSender<String>);
 
 impl Sink for Lines {
     fn send(&self, text: String) {
-        // The writer ends with the process only.
+        // The writer only ends with the process.
         let _ = self.0.send(text);
     }
 }
@@ -53,7 +53,7 @@ pub(crate) async fn serve(server: Arc<Server>) -> std::io::Result<u8> {
         receive(&conversation, &line, &outbox, &mut calls).await;
         while calls.try_join_next().is_some() {}
     }
-    // A call that has no end of its own ends now.
+    // A call that never ends by itself is ended now.
     let _ = tokio::time::timeout(Duration::from_secs(3), async {
         while calls.join_next().await.is_some() {}
     })
@@ -128,7 +128,7 @@ async fn receive(
     if is_long && !faults.has(Fault::SlowToolBlocks) {
         let (conversation, outbox) = (conversation.clone(), outbox.clone());
         calls.spawn(async move { conversation.serve(message, &outbox).await });
-        // So that a call is known before its cancellation is read.
+        // Yield, so that a call is registered before its cancellation is read.
         tokio::task::yield_now().await;
     } else {
         conversation.serve(message, outbox).await;

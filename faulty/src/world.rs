@@ -1,4 +1,4 @@
-//! What all conversations share: the notes, and who wants to hear of changes.
+//! State shared by all conversations: notes, and listeners for changes.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -25,10 +25,10 @@ pub(crate) struct World {
     pub(crate) previous: Mutex<String>,
 }
 
-/// Somebody who hears of changes.
+/// A listener for changes.
 pub(crate) struct Listener {
     pub(crate) outbox: Outbox,
-    /// The id of a subscription of 2026-07-28, as it was spelled.
+    /// The id of its subscription (2026-07-28), as spelled.
     pub(crate) subscription: Option<String>,
     pub(crate) tools: bool,
     pub(crate) resources: bool,
@@ -96,7 +96,7 @@ impl Listener {
     }
 }
 
-/// A lock that is never refused: nothing here panics while it is held.
+/// Locks a mutex, ignoring poisoning: nothing here panics while holding one.
 pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

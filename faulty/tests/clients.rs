@@ -1,4 +1,5 @@
-//! Every fault of `faulty-client` is found by its rule, and by no other; without one it is spotless.
+//! Every fault of `faulty-client` is found by its rule and no other; without a fault there are no
+//! findings.
 //!
 //! This program is also the server that clients start, so it has no test harness.
 
@@ -9,7 +10,7 @@ use std::{collections::BTreeSet, ffi::OsString, process::Command, sync::Arc, tim
 use mcp_core::{Era, Revision};
 use mcp_probe::{
     Event, Launch, Limits, Outcome, Report,
-    client::{self, ClientRun, ClientSettings, ClientUnderTest, Meeting},
+    client::{self, ClientRun, ClientSettings, ClientUnderTest, ConnectVia},
 };
 use mcp_rules::Engine;
 use mcp_schema::Schemas;
@@ -17,19 +18,19 @@ use tokio::{sync::Semaphore, task::JoinSet};
 
 const CLIENT: &str = env!("CARGO_BIN_EXE_faulty-client");
 const RELAY: &str = "--relay";
-/// A client that is correct, but cancels what takes long.
+/// The option of a correct client that cancels slow requests.
 const IMPATIENT: &str = "--impatient";
-/// Tests that run at the same time.
+/// Number of concurrent tests.
 const AT_ONCE: usize = 4;
-/// What a fault breaks besides: a client that takes every read for a message fails whenever two
-/// messages come close together, and one message that comes with an answer is a log message.
+/// Other rules that a fault breaks: a client that takes every read for a message fails whenever two
+/// messages arrive together, for example a log message with an answer.
 const CONSEQUENCES: [(&str, &str); 3] = [
     ("reads-once", "unknown-notification-not-ignored"),
     ("reads-once", "notification-not-tolerated"),
     ("log-strict", "valid-answer-not-understood"),
 ];
 
-/// A fault and where it shows, or none.
+/// A fault and where it shows, or no fault.
 #[derive(Debug, Clone)]
 struct Case {
     fault: String,
@@ -89,13 +90,13 @@ async fn test(case: &Case, engine: Arc<Engine>) -> Report {
     arguments.push(if case.shows.ends_with("http") { "{url}" } else { "{server}" }.into());
     let client = ClientUnderTest {
         launch: Launch { program: CLIENT.into(), arguments, ..Launch::default() },
-        meeting: Meeting::Either,
+        connect_via: ConnectVia::CommandOrUrl,
         server: vec![std::env::current_exe().unwrap().into(), RELAY.into()],
     };
     let settings = ClientSettings {
         limits: Limits { answer: Duration::from_secs(3), ..Limits::default() },
         revisions: vec![case.revision],
-        // Nothing is found there but that the client waits.
+        // The only finding there is that the client waits.
         skip: vec!["answers/late".to_owned()],
         ..ClientSettings::default()
     };
@@ -103,7 +104,7 @@ async fn test(case: &Case, engine: Arc<Engine>) -> Report {
     ClientRun::new(client, engine, settings).run(&mut ignored).await.unwrap()
 }
 
-/// What is wrong with the report, if anything.
+/// Describes what is wrong with the report, if anything.
 fn judge(case: &Case, report: &Report) -> Option<String> {
     let passed = report.results.iter().filter(|result| result.outcome == Outcome::Passed).count();
     let mut found: BTreeSet<&str> =
@@ -142,7 +143,7 @@ fn cases() -> Vec<Case> {
     assert!(faults.len() > 75, "{}", faults.len());
     let legacy = Revision::ALL.iter().copied().filter(|at| at.era() == Era::Legacy);
     let sound = legacy.flat_map(|revision| {
-        // The transport over HTTP of 2024-11-05 is another one.
+        // 2024-11-05 has another HTTP transport.
         let wires: &[&str] =
             if revision == Revision::V2024_11_05 { &["stdio"] } else { &["stdio", "http"] };
         wires.iter().map(move |wire| case("", wire, "", revision))
@@ -152,7 +153,7 @@ fn cases() -> Vec<Case> {
         case("", "modern", "", newest),
         case("", "modern-http", "", newest),
         case(IMPATIENT, "stdio", "", Revision::V2025_11_25),
-        // What is the same at every revision is found at the oldest.
+        // Faults that are the same at every revision are found at the oldest one.
         case("ping-ignored", "stdio", "ping-unanswered", Revision::V2024_11_05),
         case("unknown-code", "stdio", "unknown-request-code", Revision::V2024_11_05),
         case("initialized-left-out", "stdio", "initialized-missing", Revision::V2025_03_26),

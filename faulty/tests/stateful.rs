@@ -24,7 +24,7 @@ fn over_stdio(fault: Option<&str>) -> Target {
     Target::Command(Launch { program: SERVER.into(), arguments, ..Launch::default() })
 }
 
-/// A server over HTTP, which ends with this value.
+/// An HTTP server, killed on drop.
 struct Served(Child, String);
 
 impl Served {
@@ -66,7 +66,7 @@ async fn test(target: Target, settings: Settings) -> Report {
     Run::new(target, engine, settings).run(&mut ignored).await.unwrap()
 }
 
-/// What the client has said before a failure, apart from the opening and the liveness check.
+/// The client's messages before a failure, without the opening and the liveness check.
 fn said(failure: &Failure) -> Vec<String> {
     let text = String::from_utf8(failure.recording.text()).unwrap();
     let records = text.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
@@ -79,7 +79,7 @@ fn said(failure: &Failure) -> Vec<String> {
     methods.filter(|method| !is_opening(method)).collect()
 }
 
-/// The report of the first seed by which a rule is broken: what a walk does is left to chance.
+/// The report of the first seed with which a rule is broken, since walks are random.
 async fn found(target: &Target, settings: &Settings, is_meant: impl Fn(&str) -> bool) -> Report {
     let mut others = Vec::new();
     for seed in 1..=8 {
@@ -129,7 +129,7 @@ async fn a_read_that_hangs_after_a_subscription_has_ended_is_found() {
     let report = found(&over_stdio(Some("unsubscribe-wedges")), &settings, |_| true).await;
     let said = said(report.failures().next().unwrap());
     let at = |method: &str| said.iter().position(|said| said == method);
-    // How short it gets depends on the time that the machine has for it.
+    // How far it shrinks depends on the speed of the machine.
     let ended = at("resources/unsubscribe").unwrap();
     assert!(at("resources/subscribe").unwrap() < ended, "{said:?}");
     assert!(said[ended..].iter().any(|said| said == "resources/read"), "{said:?}");

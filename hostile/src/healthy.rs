@@ -1,4 +1,4 @@
-//! Clients that do nothing wrong while others attack.
+//! Well-behaved clients during an attack.
 
 use std::{
     sync::{
@@ -11,10 +11,10 @@ use std::{
 
 use crate::http::Session;
 
-/// An answer that takes longer does not count.
+/// Maximum time for an answer to count.
 const IN_TIME: Duration = Duration::from_secs(2);
 
-/// Pings a server over HTTP again and again, in a session of its own.
+/// Pings a server over HTTP repeatedly, in its own session.
 pub(crate) struct Healthy {
     stop: Arc<AtomicBool>,
     answers: Arc<AtomicUsize>,
@@ -46,7 +46,7 @@ impl Healthy {
         Ok(Healthy { stop, answers, thread })
     }
 
-    /// Stops and says how many answers came in time.
+    /// Stops, and returns the number of answers in time.
     pub(crate) fn stop(self) -> usize {
         self.stop.store(true, Ordering::Relaxed);
         let _ = self.thread.join();

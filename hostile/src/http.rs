@@ -1,4 +1,4 @@
-//! As much of HTTP as an attacker needs.
+//! The subset of HTTP that an attacker needs.
 
 use std::{
     io::{Read as _, Write as _},
@@ -17,7 +17,7 @@ pub(crate) struct Session {
     id: String,
 }
 
-/// A response: its head and its body, as far as they came.
+/// The received part of a response, head and body.
 pub(crate) struct Response(String);
 
 impl Response {
@@ -54,7 +54,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Opens one as an ordinary client does.
+    /// Opens a session as an ordinary client.
     pub(crate) fn plain(address: &str) -> anyhow::Result<Session> {
         Session::open(address, CLIENT)
     }
@@ -107,7 +107,7 @@ impl KeptAlive {
         Ok(KeptAlive(connect(address)?))
     }
 
-    /// Asks what the server supports, in a revision without sessions; whether it has answered.
+    /// Sends `server/discover`, in a revision without sessions; returns whether it was answered.
     pub(crate) fn discover(&mut self) -> anyhow::Result<bool> {
         let body = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"c","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
         let headers = "mcp-protocol-version: 2026-07-28\r\nmcp-method: server/discover\r\n";

@@ -1,12 +1,12 @@
-//! Attacks built programs as a stranger could, and shows what that costs them.
+//! Attacks built programs as an anonymous peer could, and measures what that costs them.
 //!
 //! ```text
 //! plumb-hostile [--quick] [--only TEXT] FOLDER
 //! ```
 //!
-//! `FOLDER` has the programs: `plumb` and the examples. Every attack starts its own, has a budget of
-//! memory, and where others are served meanwhile, a number of answers that they must get. Exit code
-//! 1 if a budget is exceeded.
+//! `FOLDER` contains the programs: `plumb` and the examples. Every attack starts its own program
+//! and has a memory budget; where other clients are served meanwhile, they must get a minimum
+//! number of answers. Exits with 1 if a budget is exceeded.
 
 #![expect(clippy::print_stdout, reason = "prints a table")]
 

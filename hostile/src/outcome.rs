@@ -1,6 +1,6 @@
 use std::fmt;
 
-/// What an attack did.
+/// The outcome of an attack.
 #[derive(Default)]
 pub(crate) struct Outcome {
     checks: Vec<Check>,
@@ -16,17 +16,17 @@ impl Outcome {
         Outcome::default()
     }
 
-    /// The program may have taken `budget` MB at its peak.
+    /// Checks that peak memory is at most `budget` MB.
     pub(crate) fn memory(self, peak: u64, budget: u64) -> Outcome {
         self.check(peak <= budget, format!("{peak} of {budget} MB"))
     }
 
-    /// A healthy client must have had this many answers, all in time.
+    /// Checks that well-behaved clients got at least `wanted` answers in time.
     pub(crate) fn answers(self, got: usize, wanted: usize) -> Outcome {
         self.check(got >= wanted, format!("{got} answers to others, {wanted} wanted"))
     }
 
-    /// Something that must hold.
+    /// Adds a condition that must hold.
     pub(crate) fn check(mut self, is_good: bool, text: impl Into<String>) -> Outcome {
         self.checks.push(Check { is_good, text: text.into() });
         self

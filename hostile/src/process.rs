@@ -13,8 +13,7 @@ use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::stage::Stage;
 
-/// Lets this process, and the programs it starts, open as many files as the system allows; returns how
-/// many those are.
+/// Raises the limit of open files for this process and its children to the maximum, and returns it.
 pub(crate) fn raise_file_limit() -> anyhow::Result<u64> {
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = limit.maximum;
@@ -22,7 +21,7 @@ pub(crate) fn raise_file_limit() -> anyhow::Result<u64> {
     Ok(limit.maximum.unwrap_or(u64::MAX))
 }
 
-/// A program that runs until it is dropped.
+/// A program, killed on drop.
 pub(crate) struct Program {
     child: Child,
 }
@@ -33,7 +32,7 @@ impl Program {
         Program::spawn(Command::new(stage.folder.join(name)).args(arguments))
     }
 
-    /// The same with at most `files` open files.
+    /// Starts a program that may open at most `files` files.
     pub(crate) fn start_limited(stage: &Stage, name: &str, files: u32) -> anyhow::Result<Program> {
         let script = format!("ulimit -n {files} && exec \"$0\"");
         Program::spawn(Command::new("sh").arg("-c").arg(script).arg(stage.folder.join(name)))
@@ -55,7 +54,7 @@ impl Program {
         let mut lines = BufReader::new(stdout);
         let mut line = String::new();
         lines.read_line(&mut line)?;
-        // Whatever else it prints must not block it.
+        // Drain further output, so that it does not block.
         thread::spawn(move || lines.read_to_end(&mut Vec::new()));
         let address = line.trim().split("://").nth(1).context("the server names no address")?;
         Ok(address.trim_end_matches("/mcp").to_owned())
@@ -69,12 +68,12 @@ impl Program {
         self.child.stdout.take().context("standard output is a pipe")
     }
 
-    /// The most memory it has had so far, in MB.
+    /// Peak memory so far, in MB.
     pub(crate) fn peak(&self) -> anyhow::Result<u64> {
         self.status("VmHWM:")
     }
 
-    /// The memory it has now, in MB.
+    /// Current memory, in MB.
     pub(crate) fn memory(&self) -> anyhow::Result<u64> {
         self.status("VmRSS:")
     }
@@ -87,7 +86,7 @@ impl Program {
         Ok(size.context("the program has ended")?.parse::<u64>()? / 1024)
     }
 
-    /// Waits for it to end by itself.
+    /// Waits for it to exit by itself.
     pub(crate) fn wait(&mut self, limit: Duration) -> anyhow::Result<ExitStatus> {
         let start = Instant::now();
         while start.elapsed() < limit {
@@ -96,7 +95,7 @@ impl Program {
             }
             thread::sleep(Duration::from_millis(20));
         }
-        bail!("it still runs after {limit:?}")
+        bail!("it is still running after {limit:?}")
     }
 }
 

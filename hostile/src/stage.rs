@@ -1,20 +1,20 @@
 use std::path::PathBuf;
 
-/// What every attack is given.
+/// The environment of an attack.
 pub(crate) struct Stage {
-    /// Where the programs are.
+    /// The folder with the programs.
     pub(crate) folder: PathBuf,
     /// Whether the attacks should be short.
     pub(crate) quick: bool,
 }
 
 impl Stage {
-    /// How often something is done, at full length and in short.
+    /// The number of repetitions, for full and quick runs.
     pub(crate) fn times(&self, full: usize, quick: usize) -> usize {
         if self.quick { quick } else { full }
     }
 
-    /// A text just below the default limit of a message, or a shorter one.
+    /// A text just below the default message limit, or a shorter one in quick runs.
     pub(crate) fn big(&self) -> String {
         "x".repeat(self.times(15 << 20, 4 << 20))
     }

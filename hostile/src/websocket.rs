@@ -1,4 +1,4 @@
-//! As much of WebSocket as an attacker needs: frames with a mask of zeros.
+//! The subset of WebSocket that an attacker needs: frames with a mask of zeros.
 
 use std::{
     io::{Read as _, Write as _},
@@ -52,7 +52,7 @@ pub(crate) fn client_ping() -> Vec<u8> {
     frame
 }
 
-/// The same from a server, whose frames have no mask.
+/// A ping from a server, whose frames have no mask.
 pub(crate) fn server_ping() -> Vec<u8> {
     let mut frame = vec![0x89, 125];
     frame.resize(frame.len() + 125, b'p');
@@ -81,7 +81,7 @@ pub(crate) fn accept(listener: &TcpListener) -> anyhow::Result<TcpStream> {
     Ok(stream)
 }
 
-/// What RFC 6455 adds to a key.
+/// The GUID that RFC 6455 appends to a key.
 const GUID: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 
 fn read_head(stream: &mut TcpStream) -> anyhow::Result<String> {

@@ -1,4 +1,4 @@
-//! What the page shows of one line of a recording.
+//! One line of a recording, as the page shows it.
 
 use mcp_core::{Revision, Side};
 use mcp_json::Node;
@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::{preview, text::excerpt};
 
-/// What a frame is.
+/// The kind of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
@@ -21,7 +21,7 @@ pub enum Kind {
     Result,
     /// A response with an error.
     Error,
-    /// JSON that is no message, or contradicts itself.
+    /// JSON that is not a message, or has contradictory members.
     Malformed,
     /// A JSON-RPC batch.
     Batch,
@@ -35,13 +35,13 @@ pub enum Kind {
     Event,
     /// The end of a stream.
     End,
-    /// What a server wrote to its standard error.
+    /// Output of a server on its standard error.
     Stderr,
-    /// The end of a server's process.
+    /// The exit of a server's process.
     Exit,
     /// Text that was too long to be kept.
     TooLong,
-    /// Frames that are missing in the recording.
+    /// Frames missing from the recording.
     Gap,
 }
 
@@ -66,18 +66,18 @@ pub struct Row {
     /// The tool, prompt or resource that it names.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<String>,
-    /// The id as it was spelt.
+    /// The id as it was spelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
-    /// How many messages a batch has.
+    /// The number of messages in a batch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub entries: Option<usize>,
-    /// Bytes of the text.
+    /// Length of the text in bytes.
     pub bytes: u64,
-    /// Milliseconds between a request and its answer, on both.
+    /// Milliseconds between a request and its answer; set on both.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub took: Option<i64>,
-    /// The frame of the answer, or of the request.
+    /// The frame of the answer, or for an answer, of the request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pair: Option<u64>,
     /// The frame with a finding that refers to this one.
@@ -91,7 +91,7 @@ pub struct Row {
     /// The rules of its findings, each once.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub rules: Vec<&'static str>,
-    /// The beginning of what is worth showing.
+    /// The beginning of the part worth showing.
     pub preview: String,
     /// The conversation, if there are several.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,10 +105,10 @@ pub struct Row {
     /// `POST /mcp`, of an HTTP request.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub http: Option<String>,
-    /// Whether the proxy has sent it in the place of the side that it is from.
+    /// Whether the proxy sent it on behalf of `from`.
     #[serde(skip_serializing_if = "is_false")]
     pub by_proxy: bool,
-    /// Whether it was held back.
+    /// Whether the proxy held it back.
     #[serde(skip_serializing_if = "is_false")]
     pub held_back: bool,
     /// Whether it was judged at all.
@@ -126,17 +126,17 @@ fn is_true(value: &bool) -> bool {
     *value
 }
 
-/// One line of a recording and what was found in it.
+/// One line of a recording and its findings.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Frame {
-    /// What the list shows.
+    /// The row in the list of frames.
     pub row: Row,
     /// The line itself.
     pub line: Vec<u8>,
-    /// What was found.
+    /// The findings about it.
     pub findings: Vec<Finding>,
-    /// The revision that its message was judged by.
+    /// The revision that its message was checked against.
     pub revision: Option<Revision>,
 }
 
@@ -144,7 +144,8 @@ pub struct Frame {
 const NAME: usize = 120;
 
 impl Frame {
-    /// The frame of line `number`; `messages` is what the observer says about the messages in it.
+    /// Makes the frame of line `number`; `messages` are the identities that the observer found in
+    /// it.
     pub fn of(number: u64, line: &ReadLine<'_>, messages: &[Identity]) -> Frame {
         let record = line.record();
         let mut row = match line.message() {
@@ -166,7 +167,7 @@ impl Frame {
         Frame { row, line: Vec::new(), findings: Vec::new(), revision: None }
     }
 
-    /// About how much memory it takes.
+    /// Approximate memory use in bytes.
     pub(crate) fn size(&self) -> usize {
         let findings: usize = self.findings.iter().map(finding_size).sum();
         size_of::<Frame>() + self.line.len() + self.row.preview.len() + 256 + findings
@@ -255,7 +256,7 @@ fn of_message(message: Node<'_>, identities: &[Identity]) -> Row {
     row
 }
 
-/// A line without a message.
+/// Makes the row of a line without a message.
 fn of_other(line: &ReadLine<'_>, record: Option<&Record<'_>>) -> Row {
     let Some(record) = record else { return text_row(Kind::Text, line.text()) };
     if record.is_gap {
@@ -281,7 +282,7 @@ fn of_other(line: &ReadLine<'_>, record: Option<&Record<'_>>) -> Row {
     text_row(kind, http.body.as_deref().unwrap_or_default())
 }
 
-/// How a process has ended, in words.
+/// Describes how a process ended.
 pub(crate) fn exit_of(code: Option<i64>, signal: Option<i64>) -> String {
     match (code, signal) {
         (Some(code), _) => format!("exited with code {code}"),
@@ -297,7 +298,7 @@ fn text_row(kind: Kind, text: &[u8]) -> Row {
     row
 }
 
-/// Adds what a record says about its content.
+/// Adds the facts that a record states besides its message.
 fn surround(row: &mut Row, record: &Record<'_>) {
     row.from = (!record.is_gap).then_some(record.from);
     row.at = record.millis;

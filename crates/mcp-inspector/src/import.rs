@@ -1,4 +1,4 @@
-//! Files that people bring: recordings and HAR captures, read into a log of their own.
+//! Imported files: recordings and HAR captures, each read into its own log.
 
 use std::{
     collections::HashSet,
@@ -13,18 +13,18 @@ use mcp_rules::{Engine, Finding, RecordingInfo};
 
 use crate::{Frame, Kind, Log};
 
-/// The largest file that is read.
+/// Maximum size of a file, in bytes.
 pub(crate) const LARGEST: usize = 256 << 20;
-/// The largest capture: it has to be kept as a whole.
+/// Maximum size of a capture, in bytes: it has to be held in memory.
 const LARGEST_CAPTURE: usize = 128 << 20;
 
-/// Ends of more conversations are not remembered.
+/// Maximum number of ended conversations to remember.
 const MOST_ENDED: usize = 10_000;
 
-/// What was read.
+/// The result of an import.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Imported {
-    /// Entries of a capture that have nothing to do with MCP.
+    /// Entries of a capture that are not MCP.
     pub(crate) skipped: usize,
 }
 
@@ -100,15 +100,15 @@ pub(crate) fn follow(log: &Log, engine: &Engine, source: impl Read) -> Result<()
 #[derive(Debug, Default)]
 struct Seen {
     lines: u64,
-    /// Lines that are records or messages.
+    /// Number of lines that are records or messages.
     json: u64,
 }
 
-/// Passes lines on to a log, and counts them.
+/// Appends lines to a log, and counts them.
 struct Into<'s> {
     log: Log,
     seen: &'s mut Seen,
-    /// Conversations whose server has gone.
+    /// Conversations whose server has exited.
     over: HashSet<String>,
 }
 
@@ -127,8 +127,8 @@ impl LineHandler for Into<'_> {
         Ok(())
     }
 
-    /// What is still missing at the end of a conversation is known of those that have ended: others
-    /// may have gone on after the recording, as it was while this was seen.
+    /// Keeps findings about missing messages only for conversations that have ended: others may
+    /// have gone on after the recording.
     fn end(&mut self, mut findings: Vec<Finding>) -> io::Result<()> {
         findings.retain(|finding| {
             let session = finding.line.and_then(|line| self.log.frame(line, session_of));

@@ -1,4 +1,4 @@
-//! A web page that shows an MCP conversation, what is wrong with it and why.
+//! A web page that shows an MCP conversation, what is wrong with it, and why.
 //!
 //! ```text
 //! Tap ─► Watcher ─┐
@@ -6,10 +6,11 @@
 //! file ─► Feed ───┘
 //! ```
 //!
-//! What is shown are the lines of a recording, whether they come from live traffic
-//! ([`mcp_proxy::Passage`]) or from a file. The [`Log`] keeps as many of them as its limit allows.
-//! With a [`Speaker`], people can speak to a server themselves. Its lines pass a tap like any other.
-//! Nothing here judges: findings come from [`mcp_rules`], and the page shows what it is told.
+//! The page shows lines of a recording, whether they come from live traffic
+//! ([`mcp_proxy::TapEvent`]) or from a file. The [`Log`] keeps as many of them as its limit allows.
+//! With a [`InspectorClient`], users can send requests to a server themselves; its traffic passes a tap
+//! like any other. Nothing here judges: findings come from [`mcp_rules`], and the page only
+//! displays them.
 
 mod demo;
 mod frame;
@@ -27,5 +28,5 @@ mod text;
 pub use frame::{Frame, Kind, Row};
 pub use log::{Log, LogLimits};
 pub use problems::Problem;
-pub use service::{Access, Service, new_token};
-pub use speak::{Launch, Speaker, Target};
+pub use service::{PageAccess, Service, new_token};
+pub use speak::{InspectorClient, Launch, Target};

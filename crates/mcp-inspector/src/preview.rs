@@ -1,4 +1,4 @@
-//! What a message says, on one line.
+//! One-line previews of messages.
 
 use mcp_json::Node;
 
@@ -7,8 +7,8 @@ use crate::text::excerpt;
 /// Longest preview, in characters.
 pub(crate) const LONGEST: usize = 160;
 
-/// The beginning of what tells a message from others of its kind: the arguments of a call, or its
-/// params, result or error. `_meta` is left out, as it is much the same in all of them.
+/// The beginning of the part that distinguishes a message from others of its kind: the arguments of
+/// a call, or the params, result or error. `_meta` is left out, since it hardly varies.
 pub(crate) fn of_payload(payload: Node<'_>) -> String {
     let arguments = payload.get("arguments").filter(|_| payload.get("name").is_some());
     if let Some(arguments) = arguments {

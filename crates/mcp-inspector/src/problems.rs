@@ -13,18 +13,18 @@ pub struct Problem {
     pub rule: &'static str,
     /// Its layer.
     pub layer: &'static str,
-    /// Who has to change something.
+    /// The side that has to change something.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_fault: Option<Side>,
     /// The worst severity.
     pub severity: &'static str,
-    /// How often it was found.
+    /// The number of findings.
     pub count: u64,
-    /// What the rule demands.
+    /// The summary of the rule.
     pub summary: &'static str,
-    /// The first frames with it.
+    /// The first frames with such a finding.
     pub frames: Vec<u64>,
-    /// What was said about the first of them.
+    /// The message of the first finding.
     pub message: String,
     #[serde(skip)]
     worst: Severity,
@@ -46,10 +46,10 @@ impl Problem {
     }
 }
 
-/// More frames of one problem are not listed.
+/// Maximum number of frames listed per problem.
 const MOST_FRAMES: usize = 500;
 
-/// All problems, the worst first. There are as many as rules at most, twice.
+/// All problems, the worst first; at most one per rule and side.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Problems(Vec<Problem>);
 

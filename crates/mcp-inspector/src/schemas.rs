@@ -1,4 +1,4 @@
-//! The schemas that a message is judged by: those of its tool, and that of the revision.
+//! The schemas that a message is checked against: those of its tool, and that of the revision.
 
 use mcp_core::Revision;
 use mcp_json::Node;
@@ -14,7 +14,7 @@ use crate::{Frame, Kind, Log};
 pub(crate) struct SchemaView {
     /// What it is about.
     title: String,
-    /// The frame that states it; without one, it is that of the specification.
+    /// The frame that contains it; `None` if it is from the specification.
     #[serde(skip_serializing_if = "Option::is_none")]
     frame: Option<u64>,
     schema: Value,
@@ -31,7 +31,7 @@ pub(crate) fn schemas(log: &Log, number: u64) -> Option<Vec<SchemaView>> {
     Some(found)
 }
 
-/// What the tool of a call was last said to take, or to answer with.
+/// The input or output schema of a call's tool, as last listed.
 fn of_tool(log: &Log, frame: &Frame, method: &str) -> Option<SchemaView> {
     let member = match (method, frame.row.kind) {
         ("tools/call", Kind::Request) => "inputSchema",
@@ -65,7 +65,7 @@ fn stated(message: Node<'_>, name: &str, member: &str) -> Option<Value> {
     serde_json::from_slice(schema.raw()).ok()
 }
 
-/// What the revision says about the params or the result of a method.
+/// The schema of the revision for the params or the result of a method.
 fn of_revision(frame: &Frame, revision: Revision, method: &str) -> Option<SchemaView> {
     let method = mcp_schema::method(revision, method.as_bytes())?;
     let definition = match frame.row.kind {

@@ -1,4 +1,5 @@
-//! What is known about a conversation: who takes part, what is offered and what that weighs.
+//! An overview of a conversation: the two sides, the tools, and the size of their definitions and
+//! results.
 
 use std::collections::BTreeMap;
 
@@ -14,11 +15,11 @@ use crate::{
     text::excerpt,
 };
 
-/// What the view of the session shows.
+/// The content of the Session view.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct SessionView {
-    /// The revision that the last message was judged by.
+    /// The revision that the last message was checked against.
     #[serde(skip_serializing_if = "Option::is_none")]
     revision: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -28,7 +29,7 @@ pub(crate) struct SessionView {
     tools: Vec<ToolView>,
     /// Requests without an answer, the newest last.
     pending: Vec<Row>,
-    /// What the client wants to hear about: resources, and lists in a stateless revision.
+    /// Subscriptions of the client: resources, and lists in a stateless revision.
     subscriptions: Vec<String>,
     /// Answers and how long they took, the newest last.
     latency: Vec<Answered>,
@@ -38,10 +39,10 @@ pub(crate) struct SessionView {
     exchanges: u64,
 }
 
-/// What a side says about itself.
+/// How a side introduced itself.
 #[derive(Debug, Default, Serialize)]
 struct Party {
-    /// The frame that says it.
+    /// The frame that contains the introduction.
     #[serde(skip_serializing_if = "Option::is_none")]
     frame: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -50,7 +51,7 @@ struct Party {
     capabilities: Option<Box<RawValue>>,
 }
 
-/// A tool as it was listed last, and what its answers weigh.
+/// A tool as last listed, and the size of its results.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 struct ToolView {
@@ -77,18 +78,19 @@ struct Answered {
     failed: bool,
 }
 
-/// Tools, pending requests and subscriptions beyond these numbers are not shown.
+/// Maximum number of tools, pending requests and subscriptions to show.
 const MOST_TOOLS: usize = 1000;
 const MOST_PENDING: usize = 200;
 const MOST_ANSWERS: usize = 500;
 const RECENT: usize = 24;
-/// Longest definition that is shown, in bytes.
+/// Maximum length of a definition to show, in bytes.
 const LONGEST: usize = 64 << 10;
-/// Models read about four bytes as a token.
+/// Estimated bytes per token of a model.
 const BYTES_PER_TOKEN: usize = 4;
 
 impl SessionView {
-    /// What the frames of a log say. Reads those that describe the sides and their tools again.
+    /// Builds the overview of a log. Reads the frames that describe the sides and their tools
+    /// again.
     pub(crate) fn of(log: &Log) -> SessionView {
         let mut reader = LineReader::new(&Limits::default());
         let mut view = SessionView::default();
@@ -127,7 +129,7 @@ impl SessionView {
         }
         if row.kind == Kind::Request && row.pair.is_none() {
             self.pending.push(row.clone());
-            // Far more than are shown would only take room.
+            // Keep no more than twice what is shown.
             if self.pending.len() > 2 * MOST_PENDING {
                 keep_last(&mut self.pending, MOST_PENDING);
             }
@@ -189,7 +191,7 @@ impl SessionView {
         }
     }
 
-    /// What a side says about itself when it introduces itself.
+    /// Takes the introduction of a side from a message.
     fn introduce(&mut self, row: &Row, message: Node<'_>) {
         let (party, stated, names) = match row.from {
             Some(Side::Client) => {

@@ -1,4 +1,4 @@
-//! Text of peers, cut to a length.
+//! Shortens text from peers.
 
 /// The first `longest` characters of a text. White space is folded, as it is shown on one line.
 pub(crate) fn excerpt(text: &[u8], longest: usize) -> String {

@@ -72,7 +72,7 @@ export interface About {
   version: string; target: string; first: number; next: number; bytes: number; canSpeak: boolean; demo: boolean;
   imported: boolean;
 }
-/** A line of the stream: rows, or where a conversation of our own stands. */
+/** A line of the stream: rows, or the state of the page's own conversation. */
 export interface News { cursor: number; is_behind: boolean; rows: Row[]; speak?: undefined; }
 export interface SpeakNews { speak: SpeakState; }
 
@@ -90,7 +90,7 @@ export interface SpeakState {
   instructions?: string;
   calls: Call[];
   questions: Question[];
-  /** Changes with what is offered. */
+  /** Changes whenever the lists change. */
   offered: number;
   demo?: { misbehave: boolean; toolResults: boolean };
 }

@@ -1,4 +1,4 @@
-//! Finds out which revisions a server speaks, and what it offers at each.
+//! Discovers the revisions that a server speaks, and what it offers at each.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -7,9 +7,10 @@ use mcp_core::{Era, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{Conversation, Found, Offer, Opening, Reply, Trouble, stage::Scene};
+use crate::{Conversation, ConversationError, Discovery, Offer, Opening, Reply, stage::RunContext};
 
-/// The lists, with the capability that promises them and the member that holds the entries.
+/// The list methods, with the capability that declares each and the result member that holds its
+/// entries.
 pub(crate) const LISTS: [(&str, &str, &str); 4] = [
     ("tools/list", "/tools", "tools"),
     ("resources/list", "/resources", "resources"),
@@ -17,42 +18,42 @@ pub(crate) const LISTS: [(&str, &str, &str); 4] = [
     ("prompts/list", "/prompts", "prompts"),
 ];
 
-/// A conversation that was opened to find out, to go on with.
+/// The result of discovery, with the conversations that were opened for it.
 pub(crate) struct Discovered {
-    pub(crate) found: Found,
+    pub(crate) found: Discovery,
     pub(crate) conversations: Vec<(Revision, Conversation)>,
-    /// Those that could not be opened, ended.
+    /// Conversations that could not be opened, and have ended.
     pub(crate) failed: Vec<(Revision, Conversation)>,
-    /// What went wrong when what is offered was listed.
-    pub(crate) troubles: Vec<(Revision, Trouble)>,
-    /// Whether it could be started or reached at all.
+    /// Errors while listing.
+    pub(crate) errors: Vec<(Revision, ConversationError)>,
+    /// Whether the server could be started or reached at all.
     pub(crate) reached: bool,
-    /// What it said on standard error, if it could not be opened.
+    /// The standard error of the server, if no conversation could be opened.
     pub(crate) stderr: String,
 }
 
-pub(crate) async fn discover(scene: &Arc<Scene>, deadline: Instant) -> Discovered {
+pub(crate) async fn discover(context: &Arc<RunContext>, deadline: Instant) -> Discovered {
     let mut discovered = Discovered {
-        found: Found::default(),
+        found: Discovery::default(),
         conversations: Vec::new(),
         failed: Vec::new(),
-        troubles: Vec::new(),
+        errors: Vec::new(),
         reached: false,
         stderr: String::new(),
     };
-    // The first start may be slow, and the others are quicker for it.
-    let mut candidates = candidates(&scene.settings.revisions);
+    // Open the first one alone: the first start may be slow, and warms caches for the others.
+    let mut candidates = candidates(&context.settings.revisions);
     let others = candidates.split_off(candidates.len().min(1));
     for revisions in [candidates, others] {
-        let met = revisions.into_iter().map(|revision| {
-            let met = tokio::time::timeout_at(deadline, meet(scene, revision));
-            async move { (revision, met.await) }
+        let result = revisions.into_iter().map(|revision| {
+            let result = tokio::time::timeout_at(deadline, open_at(context, revision));
+            async move { (revision, result.await) }
         });
-        for (revision, met) in join_all(met).await {
-            if let Ok(met) = met {
-                discovered.add(revision, met);
+        for (revision, result) in join_all(result).await {
+            if let Ok(result) = result {
+                discovered.add(revision, result);
             } else {
-                let reason = "the time was up before it had answered".to_owned();
+                let reason = "the time limit was reached before it answered".to_owned();
                 discovered.found.refused.insert(revision, reason);
             }
         }
@@ -60,28 +61,28 @@ pub(crate) async fn discover(scene: &Arc<Scene>, deadline: Instant) -> Discovere
     discovered
 }
 
-/// What became of a revision.
-enum Met {
-    Nobody(Trouble),
-    Open { conversation: Conversation, offer: Box<Offer>, trouble: Option<Trouble> },
-    Refused { conversation: Conversation, trouble: Trouble, is_judged: bool },
+/// The result of trying a revision.
+enum OpenResult {
+    Unreachable(ConversationError),
+    Open { conversation: Conversation, offer: Box<Offer>, error: Option<ConversationError> },
+    Refused { conversation: Conversation, error: ConversationError, is_judged: bool },
 }
 
 impl Discovered {
-    fn add(&mut self, revision: Revision, met: Met) {
-        match met {
-            Met::Nobody(trouble) => {
-                self.found.refused.insert(revision, trouble.to_string());
+    fn add(&mut self, revision: Revision, result: OpenResult) {
+        match result {
+            OpenResult::Unreachable(error) => {
+                self.found.refused.insert(revision, error.to_string());
             }
-            Met::Open { conversation, offer, trouble } => {
+            OpenResult::Open { conversation, offer, error } => {
                 self.reached = true;
                 self.found.offers.insert(revision, *offer);
-                self.troubles.extend(trouble.map(|trouble| (revision, trouble)));
+                self.errors.extend(error.map(|error| (revision, error)));
                 self.conversations.push((revision, conversation));
             }
-            Met::Refused { conversation, trouble, is_judged } => {
-                self.reached |= matches!(trouble, Trouble::Refused(_));
-                self.found.refused.insert(revision, trouble.to_string());
+            OpenResult::Refused { conversation, error, is_judged } => {
+                self.reached |= matches!(error, ConversationError::Refused(_));
+                self.found.refused.insert(revision, error.to_string());
                 if self.stderr.is_empty() {
                     self.stderr = conversation.stderr();
                 }
@@ -93,30 +94,30 @@ impl Discovered {
     }
 }
 
-async fn meet(scene: &Arc<Scene>, revision: Revision) -> Met {
+async fn open_at(context: &Arc<RunContext>, revision: Revision) -> OpenResult {
     let opening = Opening::at(revision);
-    let conversation = match scene.connect("discover", &opening, scene.settings.limits).await {
+    let conversation = match context.connect("discover", &opening, context.settings.limits).await {
         Ok(conversation) => conversation,
-        Err(trouble) => return Met::Nobody(trouble),
+        Err(error) => return OpenResult::Unreachable(error),
     };
     match conversation.open(&opening).await {
         Ok(()) => {
-            let (offer, trouble) = list(&conversation).await;
-            Met::Open { conversation, offer: Box::new(offer), trouble }
+            let (offer, error) = list(&conversation).await;
+            OpenResult::Open { conversation, offer: Box::new(offer), error }
         }
-        Err(trouble) => {
-            // A server of the other era may answer in its own way, and is not judged for it.
+        Err(error) => {
+            // A server of the other era may answer in its own way, which is not judged.
             let is_judged = revision.era() == Era::Legacy
-                || matches!(trouble, Trouble::Refused(_))
+                || matches!(error, ConversationError::Refused(_))
                     && (!conversation.opened().is_null() || speaks(&conversation).await);
             conversation.close_soon().await;
-            Met::Refused { conversation, trouble, is_judged }
+            OpenResult::Refused { conversation, error, is_judged }
         }
     }
 }
 
-/// Whether a server that refuses `server/discover` speaks the revision all the same. It is asked
-/// again once that is known, for the rule `discover-not-implemented`.
+/// Whether a server that refuses `server/discover` speaks the revision nevertheless. If so,
+/// `server/discover` is sent again, for the rule `discover-not-implemented`.
 async fn speaks(conversation: &Conversation) -> bool {
     let mut is_modern = false;
     for method in ["tools/list", "server/discover"] {
@@ -134,7 +135,7 @@ async fn speaks(conversation: &Conversation) -> bool {
     is_modern
 }
 
-/// The revisions to try: first the one that most servers speak, since the first start may be slow.
+/// The revisions to try, starting with the one that most servers speak.
 fn candidates(chosen: &[Revision]) -> Vec<Revision> {
     let mut all: Vec<Revision> = Revision::ALL.to_vec();
     all.sort_by_key(|revision| *revision != Revision::LATEST_LEGACY);
@@ -143,7 +144,7 @@ fn candidates(chosen: &[Revision]) -> Vec<Revision> {
 }
 
 /// Lists everything that is offered.
-async fn list(conversation: &Conversation) -> (Offer, Option<Trouble>) {
+async fn list(conversation: &Conversation) -> (Offer, Option<ConversationError>) {
     let opened = conversation.opened();
     let mut offer = Offer {
         server: match conversation.revision().era() {
@@ -171,24 +172,24 @@ async fn list(conversation: &Conversation) -> (Offer, Option<Trouble>) {
                     _ => offer.prompts = entries,
                 }
             }
-            Err(trouble) => return (offer, Some(trouble)),
+            Err(error) => return (offer, Some(error)),
         }
     }
     (offer, None)
 }
 
-/// The entries of all pages, and how many pages there were. An error counts as no entries: whether
-/// it is one is up to the probes.
+/// The entries of all pages, and the number of pages. An error counts as no entries; probes judge
+/// errors.
 pub(crate) async fn all_pages(
     conversation: &Conversation,
     method: &str,
     member: &str,
-) -> Result<(Vec<Value>, usize), Trouble> {
+) -> Result<(Vec<Value>, usize), ConversationError> {
     let listing = read_pages(conversation, method, member).await?;
     Ok((listing.entries, listing.pages))
 }
 
-/// How many pages in a row may bring nothing new.
+/// Maximum number of consecutive pages without new entries.
 const IDLE_PAGES: usize = 10;
 
 /// A list, read to its end.
@@ -196,11 +197,11 @@ const IDLE_PAGES: usize = 10;
 pub(crate) struct Listing {
     pub(crate) entries: Vec<Value>,
     pub(crate) pages: usize,
-    /// The error that a cursor of the server's own was answered with.
+    /// The error with which the server answered its own cursor.
     pub(crate) refused: Option<Reply>,
-    /// Names or URIs that stand on more than one page.
+    /// Names or URIs that occur on more than one page.
     pub(crate) repeated: Vec<String>,
-    /// Whether the pages went on without anything new.
+    /// Whether pages kept coming without new entries.
     pub(crate) is_endless: bool,
     /// The line of the last page.
     pub(crate) line: u64,
@@ -211,7 +212,7 @@ pub(crate) async fn read_pages(
     conversation: &Conversation,
     method: &str,
     member: &str,
-) -> Result<Listing, Trouble> {
+) -> Result<Listing, ConversationError> {
     let (mut listing, mut cursor, mut idle) = (Listing::default(), None::<Value>, 0);
     let mut seen = HashSet::new();
     while listing.pages < conversation.limits().pages {
@@ -245,7 +246,7 @@ pub(crate) async fn read_pages(
     Ok(listing)
 }
 
-/// What tells an entry of a list from the others.
+/// The member that identifies an entry of a list.
 fn identity(entry: &Value) -> String {
     let name = ["uri", "uriTemplate", "name"].into_iter().find_map(|key| entry[key].as_str());
     name.map_or_else(|| entry.to_string(), str::to_owned)

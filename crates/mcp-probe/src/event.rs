@@ -1,57 +1,57 @@
 use mcp_core::Revision;
 
-use crate::{Failure, Found, Outcome, Phase, Probe, client::Acquaintance};
+use crate::{Discovery, Failure, Outcome, Phase, Probe, client::ClientOverview};
 
-/// What happens during a run.
+/// An event during a run.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Event<'a> {
-    /// What the server offers is known.
-    Discovered(&'a Found),
-    /// What the client does when nothing is unusual is known.
-    Met(&'a Acquaintance),
-    /// A phase begins, with this many probes.
+    /// Discovery of the server is complete.
+    Discovered(&'a Discovery),
+    /// Discovery of the client is complete.
+    ClientDiscovered(&'a ClientOverview),
+    /// A phase begins.
     PhaseStarted {
-        /// Which.
+        /// The phase or probe.
         phase: Phase,
-        /// How many runs of probes.
+        /// Number of probe runs in it.
         probes: usize,
     },
     /// A probe begins.
     ProbeStarted {
-        /// Which.
+        /// The phase or probe.
         probe: &'a Probe,
-        /// At which revision.
+        /// The revision.
         revision: Revision,
     },
     /// A probe has ended.
     ProbeFinished {
-        /// Which.
+        /// The phase or probe.
         probe: &'a Probe,
-        /// At which revision.
+        /// The revision.
         revision: Revision,
-        /// How.
+        /// The outcome.
         outcome: &'a Outcome,
-        /// What was wrong.
+        /// The failures.
         failures: &'a [Failure],
     },
-    /// The server has died or hangs, and the next probe gets a new one.
+    /// The server has died or hangs; the next probe gets a new one.
     Restarted {
-        /// Why.
+        /// The reason.
         reason: &'a str,
     },
-    /// Something is left out.
-    LeftOut {
-        /// What.
+    /// A tool is not called.
+    Skipped {
+        /// The name of the tool.
         what: &'a str,
-        /// Why.
+        /// The reason.
         reason: &'a str,
-        /// The flag that would include it, or nothing.
+        /// The flag that would include it; empty if there is none.
         flag: &'a str,
     },
 }
 
-/// Hears what happens during a run.
+/// Receives the events of a run.
 pub trait Reporter: Send {
     /// Called for each event, in order.
     fn event(&mut self, event: &Event<'_>);

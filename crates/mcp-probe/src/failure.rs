@@ -4,14 +4,14 @@ use mcp_rules::Finding;
 
 use crate::Recording;
 
-/// Something that is wrong with the server.
+/// A fault of the server or client under test.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "whoever reports it needs everything")]
 pub struct Failure {
-    /// What is wrong, by which rule, and on which line of the recording.
+    /// The finding, with its rule and line of the recording.
     pub finding: Finding,
-    /// The conversation in which it was seen.
+    /// The recording of the conversation.
     pub recording: Arc<Recording>,
-    /// The last lines of standard error, if the server has died or does not answer.
+    /// The last lines of standard error, if the server died or does not answer.
     pub stderr: Option<String>,
 }

@@ -1,21 +1,21 @@
-//! Stack traces and paths in what a server says when something fails.
+//! Detects stack traces and paths in error messages of a server.
 
 use serde_json::Value;
 
-/// What should not be in an error.
+/// Internal details that should not be in an error.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Leak {
-    /// A stack trace; the line that gives it away.
+    /// A stack trace, with the line that reveals it.
     Trace(String),
-    /// A path of the machine that the server runs on.
+    /// A path on the server's machine.
     Path(String),
 }
 
-/// How much of a text is looked at.
+/// Maximum bytes of a text to search.
 const LOOKED_AT: usize = 64 << 10;
-/// How deep values are looked through.
+/// Maximum depth of values to search.
 const DEPTH: usize = 16;
-/// Folders that programs and their data live in.
+/// Directories that hold programs and their data.
 const FOLDERS: [&str; 12] = [
     "/home/",
     "/Users/",
@@ -31,8 +31,7 @@ const FOLDERS: [&str; 12] = [
     "/workspace/",
 ];
 
-/// What a message says that it should not: only errors, and results that say that they are errors,
-/// are looked at.
+/// Finds a leak in a message. Only errors, and results with `isError`, are searched.
 pub(crate) fn leak(message: &Value) -> Option<Leak> {
     let said = if message.get("error").is_some() {
         &message["error"]
@@ -49,9 +48,9 @@ pub(crate) fn leak(message: &Value) -> Option<Leak> {
     })
 }
 
-/// Whether a path names what was sent: the same, however it is escaped, spelt, or made absolute.
+/// Whether a path is one that was sent, however escaped, spelled or made absolute.
 pub(crate) fn is_about(path: &str, sent: &str) -> bool {
-    /// Shorter texts are part of any path.
+    /// Minimum length to compare: shorter texts are part of any path.
     const SHORTEST: usize = 3;
     let bare = |text: &str| text.replace('\\', "").to_lowercase();
     let (path, sent) = (bare(path), bare(sent));
@@ -101,7 +100,7 @@ fn is_frame(line: &str) -> bool {
         || (has_position(&[".rb:"]) && line.contains(":in "))
 }
 
-/// The first path of the machine in a text.
+/// The first path on the server's machine in a text.
 fn path(text: &str) -> Option<&str> {
     let starts = FOLDERS.iter().flat_map(|folder| text.match_indices(folder));
     let windows = text.match_indices(":\\").filter_map(|(index, _)| {
@@ -110,7 +109,7 @@ fn path(text: &str) -> Option<&str> {
     });
     let begins = |start: usize| {
         let before = text[..start].chars().next_back();
-        // Part of a longer path or of a URL it is no path of the machine.
+        // As part of a longer path or a URL, it is not a path on the machine.
         before.is_none_or(|before| before.is_whitespace() || "\"'`([{<=,:;|".contains(before))
     };
     let start =

@@ -1,5 +1,5 @@
-//! Tests a server actively: finds out what it offers and at which revisions, asks it what a client
-//! might ask and what none should, and judges every word it says.
+//! Tests an MCP server by talking to it: discovers what it offers at each revision, sends requests
+//! that clients send and some that no client should, and judges every message it sends.
 //!
 //! ```text
 //! Target ─► discover ─► phases of probes ─► Report
@@ -8,19 +8,20 @@
 //!                        └── Recording: lines as `plumb check` reads them, judged as they come
 //! ```
 //!
-//! A [`Probe`] has a name, the revisions and transports it is for, and steps. What the server says
-//! while it runs passes the rules that recordings are judged by; what it should have said is up to
-//! the probe, which reports it by a rule of the layer `behaviour`. After each probe the server must
-//! still be alive; if not, that is a failure too, and the next probe gets a new one.
+//! A [`Probe`] has a name, the revisions and transports it applies to, and steps. The server's
+//! messages during a probe are judged by the same rules as recordings; what the server should have
+//! done is decided by the probe, which reports failures under rules of the layer `behaviour`. After
+//! each probe the server must still be alive; if not, that is a failure too, and the next probe
+//! gets a new server.
 //!
-//! Nothing is printed here: whoever starts a [`Run`] listens to its [`Event`]s.
+//! Nothing is printed here: the caller of a [`Run`] receives its [`Event`]s.
 
 pub mod client;
 mod conversation;
 mod discover;
+mod discovery;
 mod event;
 mod failure;
-mod found;
 mod leaks;
 mod limits;
 mod lock;
@@ -39,10 +40,10 @@ mod tools;
 mod values;
 mod wire;
 
-pub use conversation::{Conversation, Incoming, Kind, Opening, Reply, Trouble};
+pub use conversation::{Conversation, ConversationError, Incoming, Kind, Opening, Reply};
+pub use discovery::{Discovery, Offer};
 pub use event::{Event, Reporter};
 pub use failure::Failure;
-pub use found::{Found, Offer};
 pub use limits::Limits;
 pub use lock::{LOCK_BYTES, LockDocument, LockError};
 pub use probe::{Needs, Outcome, Phase, Probe, Steps, StepsFuture, Stop};

@@ -1,28 +1,28 @@
 use std::time::Duration;
 
-/// How much a run may do.
+/// Limits of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "built by the command line, member by member")]
 pub struct Limits {
-    /// Everything together. What has not been tested by then is skipped, and said so.
+    /// Time limit for the whole run. What has not been tested by then is reported as skipped.
     pub time: Duration,
-    /// The time a server may take to start and answer for the first time.
+    /// Time limit for starting and answering for the first time.
     pub start: Duration,
-    /// The time it may take for any other answer.
+    /// Time limit for any other answer.
     pub answer: Duration,
-    /// The time it may take to exit after its input was closed.
+    /// Time limit for exiting after the input was closed.
     pub exit: Duration,
-    /// How long to wait for what should not come.
+    /// How long to wait for messages that should not come.
     pub quiet: Duration,
-    /// Calls of tools, prompts and resources.
+    /// Maximum number of tool calls, prompt requests and resource reads.
     pub calls: u64,
-    /// Bytes of a message, either way.
+    /// Maximum size of a message in either direction, in bytes.
     pub message_bytes: usize,
-    /// Bytes of one recording; a server that says more is cut off.
+    /// Maximum size of one recording, in bytes; beyond it the conversation is ended.
     pub recording_bytes: usize,
-    /// Bytes of standard error that are kept.
+    /// Maximum bytes of standard error to keep.
     pub stderr_bytes: usize,
-    /// Pages of a list.
+    /// Maximum pages of a list.
     pub pages: usize,
 }
 

@@ -1,4 +1,4 @@
-//! What a probe is.
+//! Probes: the unit of a test.
 
 use std::{
     borrow::Cow, collections::BTreeMap, fmt, future::Future, pin::Pin, str::FromStr, sync::Arc,
@@ -6,53 +6,53 @@ use std::{
 
 use mcp_core::{Revision, Revisions};
 
-use crate::{Stage, Trouble, wire::WireKind};
+use crate::{ConversationError, Stage, wire::WireKind};
 
-/// One question to the server, under a name by which it can be repeated.
+/// A single test, with a name by which it can be repeated.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "probes are written as literals")]
 pub struct Probe {
-    /// Stable; lower case, with `/` between the phase's subject and the rest: `ids/negative`.
+    /// A stable name in lower case, with `/` between the group and the rest: `ids/negative`.
     pub name: Cow<'static, str>,
     /// The phase it belongs to.
     pub phase: Phase,
-    /// What it finds out, as one line without a full stop.
+    /// The expected behaviour, as one line without a full stop.
     pub about: Cow<'static, str>,
-    /// The revisions at which it makes sense.
+    /// The revisions that it applies to.
     pub revisions: Revisions,
-    /// The transports over which it does.
+    /// The transports that it applies to.
     pub wires: &'static [WireKind],
-    /// What the server must offer.
+    /// What the server must offer for it to run.
     pub needs: Needs,
     /// Whether it runs at every revision that the server speaks rather than at the newest of each
     /// era.
     pub everywhere: bool,
-    /// What it does.
+    /// The steps to run.
     pub steps: Steps,
-    /// What it would send, for a dry run; empty if that is what the description says.
+    /// The messages it would send, for a dry run; empty if the description says enough.
     pub preview: Vec<String>,
-    /// The same at revisions at which it is something else.
+    /// The messages at revisions where they differ.
     pub preview_at: BTreeMap<Revision, Vec<String>>,
 }
 
 impl Probe {
-    /// What it would send at a revision.
+    /// The messages it would send at a revision.
     pub fn preview(&self, revision: Revision) -> &[String] {
         self.preview_at.get(&revision).unwrap_or(&self.preview)
     }
 }
 
-/// What a probe needs of the server, else it is skipped.
+/// What a server must offer for a probe to run; otherwise the probe is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Needs {
     /// Nothing.
     Nothing,
-    /// This capability, as a pointer into the declared ones: `/resources/subscribe`.
+    /// This capability, as a pointer: `/resources/subscribe`.
     Capability(&'static str),
     /// A tool that may be called.
     Tool,
-    /// Something to page through.
+    /// At least one list.
     Lists,
 }
 
@@ -64,12 +64,12 @@ pub enum Phase {
     Protocol,
     /// Every tool, prompt and resource, with values from its schema.
     Tools,
-    /// Walks through everything that is offered.
+    /// Random walks through everything that is offered.
     Stateful,
 }
 
 impl Phase {
-    /// All, in order.
+    /// All phases, in order.
     pub const ALL: [Phase; 3] = [Phase::Protocol, Phase::Tools, Phase::Stateful];
 
     /// Its name on the command line.
@@ -95,21 +95,21 @@ impl FromStr for Phase {
         Phase::ALL
             .into_iter()
             .find(|phase| phase.as_str() == text)
-            .ok_or_else(|| format!("`{text}` is not a phase: protocol, tools, stateful"))
+            .ok_or_else(|| format!("`{text}` is not a phase; use protocol, tools or stateful"))
     }
 }
 
-/// What running a probe returns.
+/// The future of running a probe.
 pub type StepsFuture<'s> = Pin<Box<dyn Future<Output = Result<(), Stop>> + Send + 's>>;
 
-/// What a probe does with its stage. Failures go to [`Stage::fail`]; an `Err` ends the probe.
+/// The steps of a probe. Failures are reported with [`Stage::fail`]; an `Err` ends the probe.
 #[derive(Clone)]
 #[expect(clippy::exhaustive_enums, reason = "known before the run, or made from what was found")]
 pub enum Steps {
-    /// The same for every server.
+    /// The same steps for every server.
     Fixed(for<'s> fn(&'s mut Stage) -> StepsFuture<'s>),
-    /// Made for this server.
-    Made(Arc<dyn for<'s> Fn(&'s mut Stage) -> StepsFuture<'s> + Send + Sync>),
+    /// Steps generated for this server.
+    Generated(Arc<dyn for<'s> Fn(&'s mut Stage) -> StepsFuture<'s> + Send + Sync>),
 }
 
 impl Steps {
@@ -117,7 +117,7 @@ impl Steps {
     pub fn run<'s>(&self, stage: &'s mut Stage) -> StepsFuture<'s> {
         match self {
             Steps::Fixed(steps) => steps(stage),
-            Steps::Made(steps) => steps(stage),
+            Steps::Generated(steps) => steps(stage),
         }
     }
 }
@@ -132,15 +132,15 @@ impl fmt::Debug for Steps {
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_enums, reason = "these are the ways to end")]
 pub enum Stop {
-    /// It does not apply, for this reason.
+    /// The probe does not apply, for this reason.
     Skip(String),
-    /// The server did not do its part; reported as a failure.
-    Trouble(Trouble),
+    /// The conversation failed, which is reported as a failure.
+    Failed(ConversationError),
 }
 
-impl From<Trouble> for Stop {
-    fn from(trouble: Trouble) -> Stop {
-        Stop::Trouble(trouble)
+impl From<ConversationError> for Stop {
+    fn from(error: ConversationError) -> Stop {
+        Stop::Failed(error)
     }
 }
 
@@ -148,11 +148,11 @@ impl From<Trouble> for Stop {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "these are the ways to end")]
 pub enum Outcome {
-    /// As expected.
+    /// The server behaved as expected.
     Passed,
-    /// With failures.
+    /// The probe reported failures.
     Failed,
-    /// Not run, or not to its end, for this reason.
+    /// Not run, or not completed, for this reason.
     Skipped(String),
     /// Not run, since this is a dry run.
     Planned,

@@ -1,4 +1,4 @@
-//! A conversation as lines that `plumb check` reads, judged as they come.
+//! Recordings of conversations in the format of `plumb check`, judged as they grow.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -14,8 +14,8 @@ use mcp_rules::{
     TraceWriter,
 };
 
-/// One conversation. What the side under test gets wrong in it is found while it is recorded, by
-/// the same rules and on the same lines as `plumb check` would find it.
+/// The recording of one conversation. Findings about the side under test are made while it is
+/// recorded, by the same rules and on the same lines as `plumb check` would.
 #[derive(Debug)]
 pub struct Recording {
     name: String,
@@ -35,12 +35,12 @@ struct Kept {
 }
 
 impl Recording {
-    /// An empty recording of a test of a server, under a name that suits a file.
+    /// An empty recording of a server test. The name must be suitable for a file.
     pub fn new(name: impl Into<String>, engine: Arc<Engine>) -> Recording {
         Recording::of(Side::Server, name, engine)
     }
 
-    /// An empty recording of a test of this side.
+    /// An empty recording of a test of side `tested`.
     pub fn of(tested: Side, name: impl Into<String>, engine: Arc<Engine>) -> Recording {
         let observer = Observer::new(&engine, from_start()).suspend();
         let kept = Kept {
@@ -62,10 +62,10 @@ impl Recording {
     /// Adds and judges an observation. Returns its line, from 1.
     pub fn add(&self, entry: &TraceEntry<'_>) -> u64 {
         let mut writer = TraceWriter::new(Vec::new());
-        // A vector takes everything.
+        // Writing to a vector does not fail.
         let _ = match self.tested {
             Side::Server => writer.write(entry),
-            // How long a client waits matters to some rules.
+            // Some rules depend on how long a client waits.
             Side::Client => writer.write(&entry.at(&now())),
         };
         let mut line = writer.into_inner();
@@ -86,7 +86,7 @@ impl Recording {
         number
     }
 
-    /// Adds a part of an HTTP exchange with its body: a message if it should be JSON and is.
+    /// Adds a part of an HTTP exchange with its body, which is recorded as a message if it is JSON.
     /// Returns its line, from 1.
     pub(crate) fn add_http(&self, event: HttpEvent<'_>, body: &[u8], is_json: bool) -> u64 {
         if body.is_empty() {
@@ -95,7 +95,7 @@ impl Recording {
         let mut tape = Tape::new();
         let limits = Limits { max_bytes: usize::MAX, ..Limits::default() };
         let parsed = tape.parse(body, limits);
-        // As short-lived as what it now refers to.
+        // Shorten its lifetime to that of the body.
         let mut event = event;
         match &parsed {
             Ok(document) if is_json => event.message = Some(document.root()),
@@ -108,7 +108,7 @@ impl Recording {
         self.add(&TraceEntry::http(event))
     }
 
-    /// Judges what only the end shows. Nothing is judged afterwards.
+    /// Makes the findings that depend on the end. Nothing is judged afterwards.
     pub fn finish(&self) {
         let mut kept = self.lock();
         let Some(observer) = kept.observer.take() else { return };
@@ -118,7 +118,7 @@ impl Recording {
         kept.findings.extend(findings.filter(|finding| self.blames_tested(finding)));
     }
 
-    /// Whether nothing more would be found if it ended now.
+    /// Whether ending now would make no further findings.
     pub(crate) fn is_settled(&self) -> bool {
         let kept = self.lock();
         let mut observer = Observer::new(&self.engine, from_start());
@@ -135,7 +135,7 @@ impl Recording {
         count == kept.findings.len()
     }
 
-    /// What was found since the last call.
+    /// The findings since the last call.
     pub fn take_findings(&self) -> Vec<Finding> {
         let mut kept = self.lock();
         let new = kept.findings[kept.taken..].to_vec();
@@ -143,13 +143,13 @@ impl Recording {
         new
     }
 
-    /// Whether something was found that was not taken yet.
+    /// Whether there are findings not taken yet.
     pub(crate) fn has_findings(&self) -> bool {
         let kept = self.lock();
         kept.findings.len() > kept.taken
     }
 
-    /// Whether one of the texts in what the client has sent fits.
+    /// Whether `fits` holds for one of the strings that the client sent.
     pub(crate) fn has_sent(&self, fits: impl Fn(&str) -> bool) -> bool {
         let kept = self.lock();
         let sent = kept.lines.iter().filter(|line| line.starts_with(b"{\"from\":\"client\""));
@@ -168,12 +168,12 @@ impl Recording {
         false
     }
 
-    /// How many bytes it has.
+    /// Its size in bytes.
     pub fn bytes(&self) -> usize {
         self.lock().bytes
     }
 
-    /// How many lines it has.
+    /// The number of lines.
     pub fn len(&self) -> usize {
         self.lock().lines.len()
     }
@@ -194,7 +194,8 @@ impl Recording {
         self.lock().lines.iter().flat_map(|line| line.iter().copied().chain([b'\n'])).collect()
     }
 
-    /// What we send is often wrong on purpose.
+    /// Whether a finding blames the side under test: messages of plumb itself are often wrong on
+    /// purpose.
     fn blames_tested(&self, finding: &Finding) -> bool {
         finding.at_fault.or(finding.from) == Some(self.tested)
     }

@@ -2,29 +2,29 @@ use std::sync::Arc;
 
 use mcp_core::Revision;
 
-use crate::{Failure, Found, Outcome, Phase, Recording, Seed};
+use crate::{Discovery, Failure, Outcome, Phase, Recording, Seed};
 
-/// What a run has shown.
+/// The results of a run.
 #[derive(Debug)]
 #[expect(clippy::exhaustive_structs, reason = "whoever reports it needs everything")]
 pub struct Report {
-    /// What random choices followed from.
+    /// The seed of random choices.
     pub seed: Seed,
     /// What the server offers.
-    pub found: Found,
-    /// Every probe that was chosen, in order.
+    pub found: Discovery,
+    /// The results of all chosen probes, in order.
     pub results: Vec<ProbeResult>,
-    /// Every conversation, in order.
+    /// The recordings of all conversations, in order.
     pub recordings: Vec<Arc<Recording>>,
-    /// How often a server had to be started again.
+    /// Number of times the server had to be started again.
     pub restarts: usize,
-    /// Whether the time was up before the end.
+    /// Whether the time limit was reached.
     pub out_of_time: bool,
-    /// What was to be run, but is the name of no probe.
+    /// Names given to run that match no probe.
     pub unknown: Vec<String>,
 }
 
-/// How one probe went at one revision.
+/// The result of one probe at one revision.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "whoever reports it needs everything")]
 pub struct ProbeResult {
@@ -34,14 +34,14 @@ pub struct ProbeResult {
     pub phase: Phase,
     /// The revision it ran at.
     pub revision: Revision,
-    /// How it ended.
+    /// The outcome.
     pub outcome: Outcome,
-    /// What was wrong.
+    /// The failures.
     pub failures: Vec<Failure>,
 }
 
 impl Report {
-    /// Every failure, in order.
+    /// All failures, in order.
     pub fn failures(&self) -> impl Iterator<Item = &Failure> {
         self.results.iter().flat_map(|result| &result.failures)
     }

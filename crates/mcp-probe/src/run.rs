@@ -15,60 +15,60 @@ use mcp_rules::Engine;
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Conversation, Event, Found, Needs, Outcome, Phase, Probe, ProbeResult, Report, Reporter,
-    Settings, Stage, Stop, Target, Trouble,
+    Conversation, ConversationError, Discovery, Event, Needs, Outcome, Phase, Probe, ProbeResult,
+    Report, Reporter, Settings, Stage, Stop, Target,
     discover::{self, Discovered},
     protocol,
     settings::unknown,
-    stage::Scene,
+    stage::RunContext,
     stateful, tools,
 };
 
-/// How long one probe may take.
+/// Time limit for one probe.
 const PROBE_LIMIT: Duration = Duration::from_secs(60);
-/// How long what it has opened may take to end, when the time is up too.
+/// Time limit for closing its conversations when the run is out of time.
 const ENDING_LIMIT: Duration = Duration::from_secs(5);
 
 /// A test that is about to run.
 #[derive(Debug)]
 pub struct Run {
-    scene: Arc<Scene>,
+    context: Arc<RunContext>,
 }
 
 /// Why a server could not be tested at all.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum RunError {
-    /// It cannot be started or reached.
+    /// The server cannot be started or reached.
     #[error("the server cannot be reached: {reason}")]
     Unreachable {
         /// Why.
         reason: String,
-        /// What it said on standard error.
+        /// Its standard error.
         stderr: String,
     },
-    /// It speaks none of the revisions.
-    #[error("the server opens no conversation: {reason}")]
+    /// It opens no conversation at any revision.
+    #[error("the server did not open a conversation: {reason}")]
     NoRevision {
-        /// What it said to the newest that it was asked for.
+        /// Its answer at the newest revision tried.
         reason: String,
-        /// What it said on standard error.
+        /// Its standard error.
         stderr: String,
     },
-    /// It does not tell all that it offers.
-    #[error("the server does not tell all that it offers at {revision}: {reason}")]
+    /// Its lists could not be read completely.
+    #[error("the lists of the server at {revision} cannot be read completely: {reason}")]
     Incomplete {
-        /// At which revision.
+        /// The revision.
         revision: Revision,
-        /// What it did instead.
+        /// What went wrong.
         reason: String,
     },
 }
 
 impl Run {
-    /// A test of `target`, judged by `engine`.
+    /// Prepares a test of `target`, judged by `engine`.
     pub fn new(target: Target, engine: Arc<Engine>, settings: Settings) -> Run {
-        let scene = Scene {
+        let context = RunContext {
             target,
             engine,
             settings,
@@ -78,23 +78,23 @@ impl Run {
             processes: Arc::default(),
             stays: AtomicBool::new(false),
         };
-        Run { scene: Arc::new(scene) }
+        Run { context: Arc::new(context) }
     }
 
-    /// Runs it.
+    /// Runs the test.
     ///
     /// # Errors
     ///
     /// If the server cannot be tested at all.
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
-        let deadline = Instant::now() + self.scene.settings.limits.time;
-        let discovered = discover::discover(&self.scene, deadline).await;
+        let deadline = Instant::now() + self.context.settings.limits.time;
+        let discovered = discover::discover(&self.context, deadline).await;
         let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
         if discovered.found.offers.is_empty() && !is_judged {
             return Err(refusal(discovered));
         }
         reporter.event(&Event::Discovered(&discovered.found));
-        let mut course = Course {
+        let mut active = ActiveRun {
             found: Arc::new(discovered.found),
             shared: discovered.conversations.into_iter().collect(),
             clean: BTreeMap::new(),
@@ -105,43 +105,43 @@ impl Run {
                 .map(|probe| probe.name.into_owned())
                 .into(),
             deadline,
-            scene: self.scene,
+            context: self.context,
         };
-        course.report_discovery(&discovered.troubles, reporter);
-        course.report_failed(discovered.failed, reporter);
-        course.compare_with_lock(reporter);
+        active.report_discovery(&discovered.errors, reporter);
+        active.report_failed(discovered.failed, reporter);
+        active.compare_with_lock(reporter);
         for phase in Phase::ALL {
-            course.phase(phase, reporter).await;
+            active.phase(phase, reporter).await;
         }
-        Ok(course.finish(reporter).await)
+        Ok(active.finish(reporter).await)
     }
 
-    /// Finds out what the server offers, all of it, and does nothing else.
+    /// Only discovers what the server offers.
     ///
     /// # Errors
     ///
-    /// If it cannot be reached, or does not tell.
-    pub async fn look(self) -> Result<Found, RunError> {
-        let discovered = self.discover().await?;
+    /// If the server cannot be reached, or its lists cannot be read completely.
+    pub async fn discover(self) -> Result<Discovery, RunError> {
+        let discovered = self.try_discover().await?;
         for (_, conversation) in &discovered.conversations {
             conversation.close_soon().await;
         }
-        if let Some((revision, trouble)) = discovered.troubles.into_iter().next() {
-            return Err(RunError::Incomplete { revision, reason: trouble.to_string() });
+        if let Some((revision, error)) = discovered.errors.into_iter().next() {
+            return Err(RunError::Incomplete { revision, reason: error.to_string() });
         }
-        let most = self.scene.settings.limits.pages;
+        let most = self.context.settings.limits.pages;
         for (revision, offer) in &discovered.found.offers {
             if let Some((method, _)) = offer.pages.iter().find(|(_, pages)| **pages >= most) {
-                let reason = format!("`{method}` has no end after {most} pages");
+                let reason = format!("`{method}` still has a next page after {most} pages");
                 return Err(RunError::Incomplete { revision: *revision, reason });
             }
         }
         Ok(discovered.found)
     }
 
-    async fn discover(&self) -> Result<Discovered, RunError> {
-        let deadline = Instant::now() + self.scene.settings.limits.time;
-        let discovered = discover::discover(&self.scene, deadline).await;
+    async fn try_discover(&self) -> Result<Discovered, RunError> {
+        let deadline = Instant::now() + self.context.settings.limits.time;
+        let discovered = discover::discover(&self.context, deadline).await;
         if !discovered.found.offers.is_empty() {
             return Ok(discovered);
         }
@@ -157,43 +157,47 @@ fn refusal(discovered: Discovered) -> RunError {
     if discovered.reached {
         RunError::NoRevision { reason, stderr }
     } else {
-        // Both say it.
+        // Both messages begin with this.
         let reason = reason.trim_start_matches("the server cannot be reached: ").to_owned();
         RunError::Unreachable { reason, stderr }
     }
 }
 
-/// A run on its way.
-struct Course {
-    scene: Arc<Scene>,
-    found: Arc<Found>,
+/// The state of a run in progress.
+struct ActiveRun {
+    context: Arc<RunContext>,
+    found: Arc<Discovery>,
     shared: BTreeMap<Revision, Conversation>,
-    /// What probes have left as it should be, for those that need not be alone.
+    /// Conversations left clean by a probe, for probes that can share one.
     clean: BTreeMap<Revision, Conversation>,
     results: Vec<ProbeResult>,
     restarts: usize,
     out_of_time: bool,
-    /// The names of all probes, those that were not chosen included.
+    /// The names of all probes, chosen or not.
     names: Vec<String>,
     deadline: Instant,
 }
 
-impl Course {
-    /// What was wrong while the server said what it offers.
-    fn report_discovery(&mut self, troubles: &[(Revision, Trouble)], reporter: &mut dyn Reporter) {
+impl ActiveRun {
+    /// Reports failures during discovery.
+    fn report_discovery(
+        &mut self,
+        errors: &[(Revision, ConversationError)],
+        reporter: &mut dyn Reporter,
+    ) {
         let probe = protocol::discovery();
         for (revision, conversation) in self.shared.clone() {
             let mut stage = self.stage(&probe, revision);
-            for (_, trouble) in troubles.iter().filter(|(at, _)| *at == revision) {
-                stage.fail_for(&conversation, trouble);
+            for (_, error) in errors.iter().filter(|(at, _)| *at == revision) {
+                stage.fail_for(&conversation, error);
             }
             stage.take_findings(&conversation);
             self.note(&probe, revision, stage, Outcome::Passed, reporter);
         }
     }
 
-    /// What was wrong with what the server said instead of opening a conversation. That it did not
-    /// is no fault: it may not speak the revision.
+    /// Reports findings about conversations that were not opened. Not opening one is no fault: the
+    /// server may not speak the revision.
     fn report_failed(
         &mut self,
         failed: Vec<(Revision, Conversation)>,
@@ -201,7 +205,7 @@ impl Course {
     ) {
         let probe = protocol::discovery();
         for (revision, conversation) in failed {
-            let mut stage = Stage::new(&self.scene, &self.found, revision, &probe.name, None);
+            let mut stage = Stage::new(&self.context, &self.found, revision, &probe.name, None);
             stage.take_findings(&conversation);
             if stage.has_failures() {
                 self.note(&probe, revision, stage, Outcome::Passed, reporter);
@@ -209,18 +213,18 @@ impl Course {
         }
     }
 
-    /// What is not offered as it was locked.
+    /// Reports differences from the lock.
     fn compare_with_lock(&mut self, reporter: &mut dyn Reporter) {
         let probe = protocol::locked();
-        let Some(lock) = self.scene.settings.lock.clone() else { return };
-        if !self.scene.settings.chooses(probe.phase, &probe.name) {
+        let Some(lock) = self.context.settings.lock.clone() else { return };
+        if !self.context.settings.chooses(probe.phase, &probe.name) {
             return;
         }
         let drifts = self.found.drifts_from(&lock);
         let mut is_first = true;
         for (revision, conversation) in self.shared.clone() {
             let mut stage = self.stage(&probe, revision);
-            // A revision that is gone has no conversation of its own.
+            // A revision that is gone has no conversation to report in.
             let here = drifts.iter().filter(|drift| {
                 drift.revision == revision
                     || (is_first && self.found.refused.contains_key(&drift.revision))
@@ -232,17 +236,17 @@ impl Course {
     }
 
     async fn phase(&mut self, phase: Phase, reporter: &mut dyn Reporter) {
-        let settings = &self.scene.settings;
+        let settings = &self.context.settings;
         let probes: Vec<Probe> = match phase {
             Phase::Protocol => protocol::probes(),
             Phase::Tools => tools::probes(&self.found, settings, reporter),
-            Phase::Stateful => stateful::probes(&self.found, settings, self.scene.target.wire()),
+            Phase::Stateful => stateful::probes(&self.found, settings, self.context.target.wire()),
         };
         self.names.extend(probes.iter().map(|probe| probe.name.to_string()));
         let probes: Vec<Probe> = probes
             .into_iter()
             .filter(|probe| settings.chooses(phase, &probe.name))
-            .filter(|probe| probe.wires.contains(&self.scene.target.wire()))
+            .filter(|probe| probe.wires.contains(&self.context.target.wire()))
             .collect();
         let runs: Vec<(&Probe, Revision)> = probes
             .iter()
@@ -261,7 +265,7 @@ impl Course {
     fn revisions(&self, probe: &Probe) -> Vec<Revision> {
         let spoken: Vec<Revision> =
             self.found.offers.keys().copied().filter(|at| probe.revisions.contains(*at)).collect();
-        if probe.everywhere || !self.scene.settings.revisions.is_empty() {
+        if probe.everywhere || !self.context.settings.revisions.is_empty() {
             return spoken;
         }
         let newest = |era| spoken.iter().copied().filter(|at| at.era() == era).max();
@@ -274,13 +278,13 @@ impl Course {
         if let Some(reason) = missing(probe.needs, &stage) {
             return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
         }
-        if self.scene.settings.dry_run {
+        if self.context.settings.dry_run {
             return self.note(probe, revision, stage, Outcome::Planned, reporter);
         }
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             self.out_of_time = true;
-            let reason = "the time is up".to_owned();
+            let reason = "the time limit was reached".to_owned();
             return self.note(probe, revision, stage, Outcome::Skipped(reason), reporter);
         }
         reporter.event(&Event::ProbeStarted { probe, revision });
@@ -299,7 +303,7 @@ impl Course {
         self.note(probe, revision, stage, outcome, reporter);
     }
 
-    /// Runs the steps of a probe, and settles what they leave.
+    /// Runs the steps of a probe, and closes what they leave open.
     async fn attempt(&mut self, probe: &Probe, stage: &mut Stage, left: Duration) -> Outcome {
         let until = Instant::now() + left.min(PROBE_LIMIT);
         stage.end_at(until);
@@ -307,16 +311,17 @@ impl Course {
         match timeout_at(until, probe.steps.run(stage)).await {
             Ok(Ok(())) => {}
             Ok(Err(Stop::Skip(reason))) => outcome = Outcome::Skipped(reason),
-            Ok(Err(Stop::Trouble(trouble))) => {
+            Ok(Err(Stop::Failed(error))) => {
                 if let Some(conversation) = stage.current() {
-                    stage.fail_for(&conversation, &trouble);
+                    stage.fail_for(&conversation, &error);
                 }
             }
             Err(_) => {
                 stage.note_cut();
                 let is_over = self.deadline <= Instant::now();
                 self.out_of_time |= is_over;
-                let reason = if is_over { "the time is up" } else { "it takes too long" };
+                let reason =
+                    if is_over { "the time limit was reached" } else { "it takes too long" };
                 outcome = Outcome::Skipped(reason.to_owned());
             }
         }
@@ -327,7 +332,7 @@ impl Course {
 
     fn stage(&mut self, probe: &Probe, revision: Revision) -> Stage {
         let shared = self.shared.remove(&revision);
-        Stage::new(&self.scene, &self.found, revision, &probe.name, shared)
+        Stage::new(&self.context, &self.found, revision, &probe.name, shared)
     }
 
     fn note(
@@ -351,7 +356,7 @@ impl Course {
         self.results.push(ProbeResult { name, phase, revision, outcome, failures });
     }
 
-    /// Ends the conversations that probes have shared.
+    /// Ends the conversations shared by probes.
     async fn finish(mut self, reporter: &mut dyn Reporter) -> Report {
         let probe = protocol::ending();
         let until = self.deadline.max(Instant::now()) + ENDING_LIMIT;
@@ -376,20 +381,20 @@ impl Course {
                 self.results.push(ProbeResult { name, phase, revision, outcome, failures });
             }
         }
-        let recordings = self.scene.recordings.lock().unwrap_or_else(PoisonError::into_inner);
+        let recordings = self.context.recordings.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
-            seed: self.scene.settings.seed,
-            found: Found::clone(&self.found),
+            seed: self.context.settings.seed,
+            found: Discovery::clone(&self.found),
             results: self.results,
             recordings: recordings.clone(),
             restarts: self.restarts,
             out_of_time: self.out_of_time,
-            unknown: unknown(&self.scene.settings.only, self.names.iter().map(String::as_str)),
+            unknown: unknown(&self.context.settings.only, self.names.iter().map(String::as_str)),
         }
     }
 }
 
-/// What the server lacks for a probe.
+/// Why the server does not meet the needs of a probe.
 fn missing(needs: Needs, stage: &Stage) -> Option<String> {
     let offer = stage.offer();
     match needs {
@@ -399,10 +404,8 @@ fn missing(needs: Needs, stage: &Stage) -> Option<String> {
         Needs::Tool => {
             let safety = &stage.settings().safety;
             let has_one = offer.tools.iter().any(|tool| safety.permits(tool).is_ok());
-            (!has_one).then(|| "there is no tool that may be called".to_owned())
+            (!has_one).then(|| "no tool may be called".to_owned())
         }
-        Needs::Lists => {
-            offer.pages.is_empty().then(|| "the server does not list anything".to_owned())
-        }
+        Needs::Lists => offer.pages.is_empty().then(|| "the server has no lists".to_owned()),
     }
 }

@@ -1,42 +1,41 @@
-//! Which tools may be called.
+//! Decides which tools may be called.
 
 use serde_json::Value;
 
-/// What a run may do to the world behind the server. By default, only tools that say of themselves
-/// that they change nothing are called.
+/// Limits the side effects of a run. By default, only tools annotated as read-only are called.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "built by the command line, member by member")]
 pub struct Safety {
-    /// Also call tools that write, unless they are destructive.
+    /// Also call tools that write, unless they may be destructive.
     pub allow_writes: bool,
     /// Call every tool.
     pub allow_destructive: bool,
-    /// Tools to call whatever they say of themselves.
+    /// Tools to call whatever their annotations say.
     pub tools: Vec<String>,
     /// Tools that are never called.
     pub skipped: Vec<String>,
 }
 
-/// Why a tool is not called, and how to have it called.
+/// Why a tool is not called, and how to include it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_structs, reason = "two things that belong together")]
 pub struct Refused {
-    /// Why not.
+    /// The reason.
     pub reason: &'static str,
-    /// The flag that would include it; empty if it is excluded by name.
+    /// The flag that includes it; empty if it is excluded by name.
     pub flag: &'static str,
 }
 
 impl Safety {
-    /// Whether a tool, as the server has listed it, may be called.
+    /// Checks whether a tool may be called, given its definition.
     ///
     /// # Errors
     ///
-    /// Why not.
+    /// The reason.
     pub fn permits(&self, tool: &Value) -> Result<(), Refused> {
         let name = tool["name"].as_str().unwrap_or_default();
         if self.skipped.iter().any(|skipped| skipped == name) {
-            return Err(Refused { reason: "it is to be skipped", flag: "" });
+            return Err(Refused { reason: "it is excluded", flag: "" });
         }
         if self.allow_destructive || self.tools.iter().any(|allowed| allowed == name) {
             return Ok(());
@@ -45,14 +44,14 @@ impl Safety {
         if hint("readOnlyHint") == Some(true) {
             return Ok(());
         }
-        // Without the hint a tool that writes counts as destructive.
+        // Without the hint, a tool that writes counts as destructive.
         if hint("destructiveHint") == Some(false) {
             let refused = Refused { reason: "it may write", flag: "--allow-writes" };
             return if self.allow_writes { Ok(()) } else { Err(refused) };
         }
         let reason = match hint("destructiveHint") {
-            Some(_) => "it may destroy something",
-            None => "it does not say that it only reads",
+            Some(_) => "it may be destructive",
+            None => "it is not annotated as read-only",
         };
         Err(Refused { reason, flag: "--allow-destructive" })
     }

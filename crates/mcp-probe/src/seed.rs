@@ -1,9 +1,9 @@
-//! Randomness that can be repeated.
+//! Reproducible random numbers.
 
 use std::{fmt, num::ParseIntError, str::FromStr};
 
-/// The number that all random choices of a run follow from, by `SplitMix64`. Every probe draws from a
-/// stream of its own, so that leaving some out changes nothing for the others.
+/// The seed of all random choices of a run, which use `SplitMix64`. Every probe has its own stream,
+/// so that skipping some changes nothing for the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Seed(u64);
 
@@ -11,7 +11,7 @@ impl Seed {
     /// The name of the algorithm, to be shown beside the seed.
     pub const ALGORITHM: &'static str = "splitmix64";
 
-    /// This seed.
+    /// A seed with this value.
     pub const fn new(seed: u64) -> Seed {
         Seed(seed)
     }
@@ -21,12 +21,12 @@ impl Seed {
         self.0
     }
 
-    /// The stream with this name, which depends on nothing but the seed and the name.
+    /// The stream with this name, which depends only on the seed and the name.
     pub fn stream(self, name: &str) -> Random {
         let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
         let name = name.bytes().fold(0xcbf2_9ce4_8422_2325, mix);
         let mut random = Random { state: self.0 ^ name };
-        // Seeds that differ in a bit must not give streams that do.
+        // Mix, so that similar seeds do not give similar streams.
         random.state = random.next_u64();
         random
     }
@@ -74,12 +74,12 @@ impl Random {
         usize::try_from(self.below(length as u64)).unwrap_or_default()
     }
 
-    /// One of `choices`; `None` if there is none.
+    /// One of `choices`; `None` if it is empty.
     pub fn choose<'c, T>(&mut self, choices: &'c [T]) -> Option<&'c T> {
         choices.get(self.index(choices.len()))
     }
 
-    /// True in one of `n` cases.
+    /// True with a probability of one in `n`.
     pub fn one_in(&mut self, n: u64) -> bool {
         self.below(n) == 0
     }

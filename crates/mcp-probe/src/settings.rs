@@ -6,43 +6,43 @@ use serde_json::Value;
 
 use crate::{Limits, Phase, Safety, Seed};
 
-/// How to test.
+/// Settings of a run.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "built by the command line, member by member")]
 pub struct Settings {
-    /// What random choices follow from.
+    /// The seed of random choices.
     pub seed: Seed,
-    /// How much to do at most.
+    /// Limits of the run.
     pub limits: Limits,
-    /// What may be called.
+    /// Which tools may be called.
     pub safety: Safety,
     /// The phases to run; empty for all.
     pub phases: Vec<Phase>,
-    /// Only probes whose name is one of these, or begins with one and a `/`; empty for all.
+    /// Probes to run: those with one of these names, or below one (`ids` includes `ids/zero`);
+    /// empty for all.
     pub only: Vec<String>,
-    /// Probes to leave out, named in the same way.
+    /// Probes to skip, named in the same way.
     pub skip: Vec<String>,
-    /// The revisions to test at; empty for the newest of each era that the server speaks, and for
-    /// what differs between revisions, all of them.
+    /// The revisions to test at. Empty for the newest of each era that the server speaks, and all
+    /// of them for probes that differ between revisions.
     pub revisions: Vec<Revision>,
-    /// Whether to tell what would be sent instead of sending it. What the server offers is asked
-    /// for all the same.
+    /// Whether to report what would be sent instead of sending it. Discovery still takes place.
     pub dry_run: bool,
-    /// Arguments for tools that need real ones, by tool.
+    /// Sample arguments for tools that need real ones, by tool.
     pub arguments: BTreeMap<String, Vec<Value>>,
-    /// What the server must offer, and nothing else.
+    /// The lock to compare the server with.
     pub lock: Option<Arc<Lock>>,
 }
 
 impl Settings {
-    /// Whether a probe was chosen.
+    /// Whether a probe is selected.
     pub fn chooses(&self, phase: Phase, name: &str) -> bool {
         (self.phases.is_empty() || self.phases.contains(&phase))
             && chooses(&self.only, &self.skip, name)
     }
 }
 
-/// Those of `only` by which none of the names is chosen.
+/// The entries of `only` that match none of `names`.
 pub(crate) fn unknown<'n>(only: &[String], names: impl Iterator<Item = &'n str>) -> Vec<String> {
     let names: Vec<&str> = names.collect();
     let mut unknown = only.to_vec();
@@ -50,12 +50,12 @@ pub(crate) fn unknown<'n>(only: &[String], names: impl Iterator<Item = &'n str>)
     unknown
 }
 
-/// Whether a name is a pattern or below it.
+/// Whether a name equals `pattern` or is below it.
 fn fits(pattern: &str, name: &str) -> bool {
     name.strip_prefix(pattern).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
-/// Whether a name is one of `only` or below one, and not one of `skip` or below one.
+/// Whether a name matches `only`, and not `skip`.
 pub(crate) fn chooses(only: &[String], skip: &[String], name: &str) -> bool {
     let fits = |pattern: &String| fits(pattern, name);
     (only.is_empty() || only.iter().any(fits)) && !skip.iter().any(fits)

@@ -1,4 +1,4 @@
-//! Where a probe runs: it opens conversations here and reports what is wrong.
+//! The context of a running probe, in which it opens conversations and reports failures.
 
 use std::{
     collections::BTreeSet,
@@ -14,36 +14,36 @@ use mcp_rules::{Engine, Finding, RuleMeta, behaviour};
 use tokio::time::{Instant, timeout_at};
 
 use crate::{
-    Conversation, Failure, Found, Limits, Offer, Opening, Random, Recording, Settings, Stop,
-    Target, Trouble,
+    Conversation, ConversationError, Discovery, Failure, Limits, Offer, Opening, Random, Recording,
+    Settings, Stop, Target,
     conversation::Inbox,
     leaks::{self, Leak},
     wire::{Processes, Wire, WireKind},
 };
 
-/// What all probes of a run have in common.
+/// What all probes of a run share.
 #[derive(Debug)]
-pub(crate) struct Scene {
+pub(crate) struct RunContext {
     pub(crate) target: Target,
     pub(crate) engine: Arc<Engine>,
     pub(crate) settings: Settings,
     pub(crate) recordings: Mutex<Vec<Arc<Recording>>>,
     pub(crate) calls: AtomicU64,
-    /// Tools that took longer than an answer may take.
+    /// Tools that did not answer in time.
     pub(crate) endless: Mutex<BTreeSet<String>>,
     pub(crate) processes: Arc<Processes>,
-    /// Whether the server is known to stay after its input was closed.
+    /// Whether the server is known to keep running after its input was closed.
     pub(crate) stays: AtomicBool,
 }
 
-impl Scene {
-    /// Connects to the server, without a word.
+impl RunContext {
+    /// Connects to the server, without sending anything.
     pub(crate) async fn connect(
         &self,
         name: &str,
         opening: &Opening,
         limits: Limits,
-    ) -> Result<Conversation, Trouble> {
+    ) -> Result<Conversation, ConversationError> {
         let recording = {
             let mut recordings = self.recordings.lock().unwrap_or_else(PoisonError::into_inner);
             let number = recordings.len() + 1;
@@ -61,39 +61,39 @@ impl Scene {
     }
 }
 
-/// The stage of one probe at one revision.
+/// The context of one probe at one revision: it opens conversations and collects failures.
 #[derive(Debug)]
 pub struct Stage {
-    scene: Arc<Scene>,
-    found: Arc<Found>,
+    context: Arc<RunContext>,
+    found: Arc<Discovery>,
     revision: Revision,
     name: String,
     shared: Option<Conversation>,
     uses_shared: bool,
-    /// What another probe has left as it should be.
+    /// A conversation left clean by another probe.
     clean: Option<Conversation>,
-    /// Whether this probe went on with it.
+    /// Whether this probe has used that conversation.
     is_second_hand: bool,
     opened: Vec<Conversation>,
     failures: Vec<Failure>,
     limits: Limits,
     until: Instant,
-    /// Rules whose findings the probe puts into words of its own.
+    /// Rules whose findings the probe reports itself.
     spoken_for: Vec<&'static str>,
-    /// Why the shared conversation had to be given up.
+    /// Why the shared conversation was abandoned.
     pub(crate) lost: Option<String>,
 }
 
 impl Stage {
     pub(crate) fn new(
-        scene: &Arc<Scene>,
-        found: &Arc<Found>,
+        context: &Arc<RunContext>,
+        found: &Arc<Discovery>,
         revision: Revision,
         name: &str,
         shared: Option<Conversation>,
     ) -> Stage {
         Stage {
-            scene: Arc::clone(scene),
+            context: Arc::clone(context),
             found: Arc::clone(found),
             revision,
             name: name.to_owned(),
@@ -103,48 +103,47 @@ impl Stage {
             is_second_hand: false,
             opened: Vec::new(),
             failures: Vec::new(),
-            limits: scene.settings.limits,
-            until: Instant::now() + scene.settings.limits.time,
+            limits: context.settings.limits,
+            until: Instant::now() + context.settings.limits.time,
             spoken_for: Vec::new(),
             lost: None,
         }
     }
 
-    /// Lets the probe go on with what another one has left.
+    /// Offers the probe a conversation that another one left clean.
     pub(crate) fn with_clean(self, clean: Option<Conversation>) -> Stage {
         Stage { clean, ..self }
     }
 
-    /// What this probe has left for the next.
+    /// Takes the conversation that this probe leaves for the next.
     pub(crate) fn take_clean(&mut self) -> Option<Conversation> {
         self.clean.take()
     }
 
-    /// Whether what has failed may be due to an earlier probe, with which this one has shared a
-    /// conversation. That the server has died is said in any case.
+    /// Whether the failures may be due to an earlier probe that shared the conversation. The death
+    /// of the server is reported in any case.
     pub(crate) fn is_in_doubt(&self) -> bool {
         let died = |failure: &Failure| failure.finding.rule.name == behaviour::SERVER_DIED.name;
         self.is_second_hand && self.has_failures() && !self.failures.iter().any(died)
     }
 
-    /// Another stage for the same probe, with limits of its own. What fails there does not count
-    /// here.
+    /// Another stage for the same probe, with other limits. Failures there do not count here.
     pub(crate) fn aside(&self, limits: Limits) -> Stage {
-        let stage = Stage::new(&self.scene, &self.found, self.revision, &self.name, None);
+        let stage = Stage::new(&self.context, &self.found, self.revision, &self.name, None);
         Stage { limits, ..stage }
     }
 
-    /// Says until when the probe may run.
+    /// Sets the deadline of the probe.
     pub(crate) fn end_at(&mut self, until: Instant) {
         self.until = until;
     }
 
-    /// Until when the probe may run. It is ended then, whatever it is doing.
+    /// The deadline of the probe, at which it is cancelled.
     pub(crate) fn until(&self) -> Instant {
         self.until
     }
 
-    /// Notes that the probe was ended in the middle: what was not answered yet is no fault.
+    /// Notes that the probe was cancelled, so open requests are no fault.
     pub(crate) fn note_cut(&mut self) {
         let shared = self.shared.iter().filter(|_| self.uses_shared);
         for conversation in self.opened.iter().chain(shared) {
@@ -152,7 +151,7 @@ impl Stage {
         }
     }
 
-    /// Takes over what has failed elsewhere.
+    /// Adds failures from another stage.
     pub(crate) fn adopt(&mut self, failures: impl IntoIterator<Item = Failure>) {
         self.failures.extend(failures);
     }
@@ -162,24 +161,24 @@ impl Stage {
         self.revision
     }
 
-    /// How the server is reached.
+    /// The transport of the server.
     pub fn wire(&self) -> WireKind {
-        self.scene.target.wire()
+        self.context.target.wire()
     }
 
     /// The server under test.
     pub fn target(&self) -> &Target {
-        &self.scene.target
+        &self.context.target
     }
 
-    /// How to test.
+    /// The settings of the run.
     pub fn settings(&self) -> &Settings {
-        &self.scene.settings
+        &self.context.settings
     }
 
-    /// What messages are judged by.
+    /// The engine that judges messages.
     pub fn engine(&self) -> &Arc<Engine> {
-        &self.scene.engine
+        &self.context.engine
     }
 
     /// What the server offers at this revision.
@@ -188,16 +187,16 @@ impl Stage {
     }
 
     /// What the server offers at all revisions.
-    pub fn found(&self) -> &Arc<Found> {
+    pub fn found(&self) -> &Arc<Discovery> {
         &self.found
     }
 
     /// The stream of random numbers of this probe.
     pub fn random(&self) -> Random {
-        self.scene.settings.seed.stream(&self.name)
+        self.context.settings.seed.stream(&self.name)
     }
 
-    /// The conversation that probes share as long as it lasts, opened.
+    /// Returns the conversation that probes share, opened.
     ///
     /// # Errors
     ///
@@ -210,13 +209,13 @@ impl Stage {
             return Ok(shared.clone());
         }
         let opening = Opening::at(self.revision);
-        let conversation = self.scene.connect("shared", &opening, self.limits).await?;
+        let conversation = self.context.connect("shared", &opening, self.limits).await?;
         self.shared = Some(conversation.clone());
         conversation.open(&opening).await?;
         Ok(conversation)
     }
 
-    /// A conversation for this probe alone, opened.
+    /// Opens a conversation for this probe alone.
     ///
     /// # Errors
     ///
@@ -225,7 +224,7 @@ impl Stage {
         self.fresh_as(&Opening::at(self.revision)).await
     }
 
-    /// The same, opened in another way.
+    /// Opens a conversation for this probe alone, in a given way.
     ///
     /// # Errors
     ///
@@ -236,9 +235,9 @@ impl Stage {
         Ok(conversation)
     }
 
-    /// The same, but where it takes a process, what an earlier probe has left as it should be will do:
-    /// to start a server takes longer than everything that a probe says to it. A probe that fails
-    /// there is run again in a conversation of its own.
+    /// Like [`Stage::fresh`], but over stdio a conversation left clean by an earlier probe will do,
+    /// since starting a server takes longer than most probes. A probe that fails there is run again
+    /// in a new conversation.
     ///
     /// # Errors
     ///
@@ -260,53 +259,53 @@ impl Stage {
         Ok(conversation)
     }
 
-    /// A connection on which nothing was said yet.
+    /// Connects without opening a conversation.
     ///
     /// # Errors
     ///
-    /// If there is none.
+    /// If that fails.
     pub async fn connect(&mut self, opening: &Opening) -> Result<Conversation, Stop> {
-        let conversation = self.scene.connect(&self.name, opening, self.limits).await?;
+        let conversation = self.context.connect(&self.name, opening, self.limits).await?;
         self.opened.push(conversation.clone());
         Ok(conversation)
     }
 
-    /// Counts a call of a tool, a prompt or a resource.
+    /// Counts a tool call, prompt request or resource read.
     ///
     /// # Errors
     ///
-    /// If there were enough.
+    /// If the limit is reached.
     pub fn spend_call(&self) -> Result<(), Stop> {
-        let before = self.scene.calls.fetch_add(1, Ordering::Relaxed);
-        if before < self.scene.settings.limits.calls {
+        let before = self.context.calls.fetch_add(1, Ordering::Relaxed);
+        if before < self.context.settings.limits.calls {
             return Ok(());
         }
         Err(Stop::Skip(format!("the limit of {} calls is reached", self.settings().limits.calls)))
     }
 
-    /// Remembers that a tool does not come to an end in time, so that not every probe waits for it.
+    /// Remembers that a tool does not finish in time, so that not every probe waits for it.
     pub(crate) fn note_endless(&self, tool: &str) {
-        let mut endless = self.scene.endless.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut endless = self.context.endless.lock().unwrap_or_else(PoisonError::into_inner);
         endless.insert(tool.to_owned());
     }
 
-    /// Whether a tool is known not to come to an end in time.
+    /// Whether a tool is known not to finish in time.
     pub(crate) fn is_endless(&self, tool: &str) -> bool {
-        self.scene.endless.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
+        self.context.endless.lock().unwrap_or_else(PoisonError::into_inner).contains(tool)
     }
 
-    /// Remembers that the server stays after its input was closed.
+    /// Remembers that the server keeps running after its input was closed.
     pub(crate) fn note_stays(&self) {
-        self.scene.stays.store(true, Ordering::Relaxed);
+        self.context.stays.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the server is known to stay after its input was closed.
+    /// Whether the server is known to keep running after its input was closed.
     pub(crate) fn stays(&self) -> bool {
-        self.scene.stays.load(Ordering::Relaxed)
+        self.context.stays.load(Ordering::Relaxed)
     }
 
-    /// Reports that the server did something else than `rule` wants, on this line of a
-    /// conversation. `message` says what it did; `help` what it should have done.
+    /// Reports that the server broke `rule`, on this line of a conversation. `message` says what it
+    /// did, `help` what it should do.
     pub fn fail(
         &mut self,
         rule: &'static RuleMeta,
@@ -315,7 +314,7 @@ impl Stage {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        let Some(severity) = self.scene.engine.settings().level(rule).severity(self.revision)
+        let Some(severity) = self.context.engine.settings().level(rule).severity(self.revision)
         else {
             return;
         };
@@ -336,17 +335,17 @@ impl Stage {
         self.failures.push(Failure { finding, recording: Arc::clone(on.recording()), stderr });
     }
 
-    /// Leaves what this rule finds to the probe, which sums it up.
+    /// Drops findings of this rule, which the probe reports itself.
     pub(crate) fn speak_for(&mut self, rule: &'static RuleMeta) {
         self.spoken_for.push(rule.name);
     }
 
-    /// How many failures were reported.
+    /// The number of failures reported.
     pub(crate) fn failure_count(&self) -> usize {
         self.failures.len()
     }
 
-    /// Says where in the message of its line the last failure is, if it is there.
+    /// Points the last failure at a place in the message of its line, if the place exists.
     pub(crate) fn point_at(&mut self, pointer: String) {
         let Some(Failure { finding, recording, .. }) = self.failures.last_mut() else { return };
         let Some(text) = finding.line.and_then(|line| recording.line(line)) else { return };
@@ -355,39 +354,40 @@ impl Stage {
         let Ok(document) = tape.parse(&text, limits) else { return };
         let Some(message) = mcp_rules::message_of(document.root()) else { return };
         let Some(node) = message.pointer(&pointer) else { return };
-        // Spans count from the beginning of the message.
+        // Spans are relative to the message.
         let (start, end) = (message.span().start, node.span());
         finding.span = Some(Span { start: end.start - start, end: end.end - start });
         finding.pointer = Some(pointer);
     }
 
-    /// Reports a trouble as the failure that it is.
-    pub fn fail_for(&mut self, on: &Conversation, trouble: &Trouble) {
+    /// Reports a conversation error as a failure.
+    pub fn fail_for(&mut self, on: &Conversation, error: &ConversationError) {
         let last = on.recording().len() as u64;
-        let message = trouble.to_string();
-        match trouble {
-            Trouble::Unanswered { line, .. } | Trouble::Exchange { line, .. } => {
+        let message = error.to_string();
+        match error {
+            ConversationError::Unanswered { line, .. }
+            | ConversationError::Exchange { line, .. } => {
                 let help = "answer every request, with an error if need be";
                 self.fail(&behaviour::REQUEST_UNANSWERED, on, *line, message, help);
             }
-            Trouble::Ended(_) | Trouble::Unreachable(_) => {
-                let help = "a server must outlive whatever a client sends";
+            ConversationError::Ended(_) | ConversationError::Unreachable(_) => {
+                let help = "keep running, whatever a client sends";
                 self.fail(&behaviour::SERVER_DIED, on, last, message, help);
             }
-            Trouble::Refused(_) => {
-                let help = "open every conversation at the revisions that you speak";
+            ConversationError::Refused(_) => {
+                let help = "open every conversation at the revisions that you support";
                 self.fail(&behaviour::OPENING_REFUSED, on, last, message, help);
             }
         }
     }
 
-    /// The conversation that a trouble is most likely about.
+    /// The conversation that an error is most likely about.
     pub(crate) fn current(&self) -> Option<Conversation> {
         self.opened.last().or(self.shared.as_ref()).cloned()
     }
 
-    /// Checks that the server is still alive, ends what the probe has opened, and takes what the
-    /// rules have found. What is not answered by then is not held against the server.
+    /// Checks that the server is still alive, ends the conversations of the probe, and takes their
+    /// findings. Requests still open at `until` are not held against the server.
     pub(crate) async fn settle(&mut self, until: Instant) {
         for conversation in std::mem::take(&mut self.opened) {
             if !conversation.is_closed() && conversation.is_open() {
@@ -415,7 +415,7 @@ impl Stage {
         }
     }
 
-    /// Takes what the rules have found in a conversation.
+    /// Takes the findings of a conversation.
     pub(crate) fn take_findings(&mut self, conversation: &Conversation) {
         if conversation.is_disregarded() {
             return;
@@ -425,18 +425,19 @@ impl Stage {
         };
         self.take_leaks(conversation);
         for finding in conversation.recording().take_findings() {
-            // A call that took too long was cancelled, and its answer was on the way.
+            // A slow call was cancelled while its answer was on the way.
             if finding.rule.name == "response-after-cancel" && self.name.starts_with("tools/") {
                 continue;
             }
             if finding.rule.name == "request-unanswered" && conversation.has_slow_call() {
                 continue;
             }
-            // We answer at once, so it may have been cancelled before the answer arrived.
+            // The test client answers at once, so it may have been cancelled before the answer
+            // arrived.
             if finding.rule.name == "cancel-completed-request" {
                 continue;
             }
-            // Calls that differ little show the same fault again and again.
+            // Similar calls show the same fault repeatedly.
             let is_same = |known: &Failure| {
                 let known = &known.finding;
                 known.rule.name == finding.rule.name
@@ -446,7 +447,7 @@ impl Stage {
             if self.spoken_for.contains(&finding.rule.name) || self.failures.iter().any(is_same) {
                 continue;
             }
-            // The probe has said the same with more precision.
+            // The probe has reported the same more precisely.
             if finding.rule.name == "request-unanswered"
                 && (says(&self.failures, &behaviour::REQUEST_UNANSWERED)
                     || says(&self.failures, &behaviour::SERVER_DIED)
@@ -466,7 +467,7 @@ impl Stage {
         !self.failures.is_empty()
     }
 
-    /// Looks for what new errors should not show, and reports the first of each kind.
+    /// Searches new errors for leaks, and reports the first of each kind.
     fn take_leaks(&mut self, conversation: &Conversation) {
         let (mut has_trace, mut has_path) = (false, false);
         for message in conversation.unread() {
@@ -479,17 +480,16 @@ impl Stage {
             if std::mem::replace(seen, true) {
                 continue;
             }
-            let message_text = format!("an error shows {}", mcp_core::excerpt(&what, 200));
-            let help = "log it, and answer with a sentence about what was wrong with the request";
+            let message_text = format!("an error reveals {}", mcp_core::excerpt(&what, 200));
+            let help = "log such details, and answer with a sentence about what was wrong with the request";
             let rule = &behaviour::INTERNALS_LEAKED;
             self.fail(rule, conversation, message.line, message_text, help);
         }
     }
 
-    /// Whether a path is no secret: it was sent, belongs to what was asked for, or is on the
-    /// server's command line.
+    /// Whether a path is no secret: it was sent, was requested, or is on the server's command line.
     fn is_known(&self, conversation: &Conversation, path: &str) -> bool {
-        let is_argument = match &self.scene.target {
+        let is_argument = match &self.context.target {
             Target::Command(launch) => launch.arguments.iter().any(|argument| {
                 let argument = argument.to_string_lossy();
                 argument.len() > 1 && (path.contains(&*argument) || argument.contains(path))
@@ -499,24 +499,26 @@ impl Stage {
         is_argument || conversation.recording().has_sent(|sent| leaks::is_about(path, sent))
     }
 
-    /// What is left for the next probe, and what was wrong.
+    /// Returns the conversation left for the next probe, and the failures.
     pub(crate) fn into_parts(self) -> (Option<Conversation>, Vec<Failure>) {
         (self.shared, self.failures)
     }
 
     async fn check_alive(&mut self, conversation: &Conversation) -> bool {
-        let Err(trouble) = conversation.check_alive().await else { return true };
+        let Err(error) = conversation.check_alive().await else { return true };
         let knows = |rule: &RuleMeta| {
             self.failures.iter().any(|failure| failure.finding.rule.name == rule.name)
         };
         let line = conversation.recording().len() as u64;
         let died = &behaviour::SERVER_DIED;
-        match &trouble {
-            Trouble::Ended(_) | Trouble::Unreachable(_) if knows(died) => {}
-            Trouble::Ended(_) | Trouble::Unreachable(_) => self.fail_for(conversation, &trouble),
+        match &error {
+            ConversationError::Ended(_) | ConversationError::Unreachable(_) if knows(died) => {}
+            ConversationError::Ended(_) | ConversationError::Unreachable(_) => {
+                self.fail_for(conversation, &error)
+            }
             _ => {
-                let message = format!("after the probe, {trouble}");
-                let help = "go on serving, whatever a client has sent before";
+                let message = format!("after the probe, {error}");
+                let help = "keep serving, whatever a client has sent before";
                 self.fail(&behaviour::SERVER_WEDGED, conversation, line, message, help);
             }
         }

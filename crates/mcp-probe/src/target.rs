@@ -1,4 +1,4 @@
-//! What is tested.
+//! The target of a test.
 
 use std::{ffi::OsString, fmt, path::PathBuf};
 
@@ -6,29 +6,29 @@ use http::{HeaderMap, Uri};
 
 use crate::wire::WireKind;
 
-/// The server under test, and how it is reached.
+/// The server under test, and how to reach it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Target {
-    /// A program that talks over its standard streams, started for each conversation.
+    /// A stdio server, started for each conversation.
     Command(Launch),
     /// A server at an `http` or `https` URL.
     Http {
         /// Its endpoint.
         url: Uri,
-        /// Sent with every request, and not recorded: credentials, say.
+        /// Headers sent with every request, and not recorded, such as credentials.
         headers: HeaderMap,
     },
     /// A server at a `ws` or `wss` URL.
     WebSocket {
         /// Its endpoint.
         url: String,
-        /// Sent when connecting.
+        /// Headers sent when connecting, and not recorded.
         headers: HeaderMap,
     },
 }
 
-/// How to start a program. There is no shell.
+/// How to start a program; no shell is involved.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "built by the command line, member by member")]
 pub struct Launch {
@@ -38,13 +38,13 @@ pub struct Launch {
     pub arguments: Vec<OsString>,
     /// Variables added to the environment.
     pub environment: Vec<(OsString, OsString)>,
-    /// The directory to start it in, if not this one.
+    /// Its working directory, if not ours.
     pub directory: Option<PathBuf>,
 }
 
-/// Why a URL cannot be tested.
+/// The URL cannot be tested.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{0}` is not a URL with http, https, ws or wss")]
+#[error("`{0}` is not an http, https, ws or wss URL")]
 pub struct TargetError(String);
 
 impl Target {
@@ -52,7 +52,7 @@ impl Target {
     ///
     /// # Errors
     ///
-    /// If it is not a URL that a server can have.
+    /// If the URL or its scheme is invalid.
     pub fn url(url: &str, headers: HeaderMap) -> Result<Target, TargetError> {
         let refused = || TargetError(url.to_owned());
         let uri: Uri = url.parse().map_err(|_| refused())?;
@@ -64,7 +64,7 @@ impl Target {
         }
     }
 
-    /// How messages travel.
+    /// The transport.
     pub fn wire(&self) -> WireKind {
         match self {
             Target::Command(_) => WireKind::Stdio,

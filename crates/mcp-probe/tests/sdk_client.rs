@@ -10,7 +10,7 @@ use futures_util::TryStreamExt as _;
 use mcp_core::Revision;
 use mcp_probe::{
     Event, Launch, Outcome, Report,
-    client::{self, ClientRun, ClientSettings, ClientUnderTest, Meeting},
+    client::{self, ClientRun, ClientSettings, ClientUnderTest, ConnectVia},
 };
 use mcp_rules::Engine;
 use mcp_schema::Schemas;
@@ -66,7 +66,7 @@ async fn test(target: &str, only: Option<Revision>) -> Report {
             arguments: vec![CLIENT.into(), target.into()],
             ..Launch::default()
         },
-        meeting: Meeting::Either,
+        connect_via: ConnectVia::CommandOrUrl,
         server: vec![own.into(), RELAY.into()],
     };
     let engine = Arc::new(Engine::new(Schemas::embedded(), mcp_rules::Settings::default()));

@@ -7,30 +7,30 @@ use rustls::{
     pki_types::{CertificateDer, pem, pem::PemObject as _},
 };
 
-/// Why servers cannot be reached in the way that was asked for.
+/// Why the settings for reaching a server cannot be used.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum AccessError {
-    #[error("`{0}` is up to the proxy and cannot be set")]
+    #[error("only the proxy can set the header `{0}`")]
     Reserved(HeaderName),
     #[error("the certificates to trust could not be read")]
     Unreadable(#[source] pem::Error),
     #[error("a certificate to trust cannot be used")]
     Unusable(#[source] rustls::Error),
-    #[error("there are no certificates to check servers by")]
+    #[error("there are no certificates to verify servers against")]
     NoCertificates(#[source] io::Error),
 }
 
-/// How servers at a URL are reached: what is sent along, and whom to trust.
+/// How to reach servers at a URL: headers to send, and certificates to trust.
 #[derive(Clone, Default)]
 pub struct Access {
     headers: HeaderMap,
-    /// `None` trusts what the system trusts.
+    /// `None` trusts the certificates of the system.
     trusted: Option<Arc<RootCertStore>>,
 }
 
-/// What belongs to a connection or a message, and not to whoever runs the proxy.
+/// Headers that belong to a connection or a message, and that the user cannot set.
 const RESERVED: [HeaderName; 15] = [
     header::HOST,
     header::CONNECTION,
@@ -50,12 +50,12 @@ const RESERVED: [HeaderName; 15] = [
 ];
 
 impl Access {
-    /// Sends this header with every request to the server, in the place of what a client sends under
+    /// Sends this header with every request to the server, replacing any that a client sends under
     /// that name. It is neither shown nor recorded.
     ///
     /// # Errors
     ///
-    /// [`AccessError::Reserved`] if the header is up to the proxy.
+    /// [`AccessError::Reserved`] if only the proxy may set the header.
     pub fn header(
         mut self,
         name: HeaderName,
@@ -69,11 +69,11 @@ impl Access {
         Ok(self)
     }
 
-    /// Trusts servers by these certificates (PEM) alone, instead of those of the system.
+    /// Trusts only these CA certificates (PEM), instead of those of the system.
     ///
     /// # Errors
     ///
-    /// If there is none, or one cannot be used.
+    /// If there are none, or one cannot be used.
     pub fn trusting(mut self, certificates: &[u8]) -> Result<Access, AccessError> {
         let mut roots = RootCertStore::empty();
         for certificate in CertificateDer::pem_slice_iter(certificates) {
@@ -91,7 +91,7 @@ impl Access {
         &self.headers
     }
 
-    /// The configuration for a server that is reached with TLS, if it is `secure`.
+    /// The TLS configuration; without root certificates unless `secure`.
     pub(crate) fn tls(&self, secure: bool) -> Result<Arc<ClientConfig>, AccessError> {
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let builder = ClientConfig::builder_with_provider(provider)
@@ -99,7 +99,7 @@ impl Access {
             .map_err(AccessError::Unusable)?;
         let builder = match &self.trusted {
             Some(trusted) => builder.with_root_certificates(Arc::clone(trusted)),
-            // Reading the certificates of the system takes a while.
+            // Loading the certificates of the system takes a while, so only do it if needed.
             None if secure => builder.with_native_roots().map_err(AccessError::NoCertificates)?,
             None => builder.with_root_certificates(RootCertStore::empty()),
         };

@@ -14,13 +14,13 @@ pub enum UpstreamError {
     NotAUrl(String),
     #[error("`{0}` is not an http, https, ws or wss URL")]
     Scheme(String),
-    #[error("`{0}` holds credentials; send them in a header instead")]
+    #[error("`{0}` contains credentials; send them in a header instead")]
     Credentials(String),
     #[error(transparent)]
     Access(#[from] AccessError),
 }
 
-/// How a server at a URL is talked to.
+/// The transport of a server at a URL.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "there are no other transports with URLs")]
 pub enum UrlKind {
@@ -31,7 +31,7 @@ pub enum UrlKind {
 }
 
 impl UrlKind {
-    /// How the server at `url` is talked to.
+    /// The transport of the server at `url`.
     ///
     /// # Errors
     ///
@@ -45,7 +45,7 @@ impl UrlKind {
 #[derive(Debug)]
 pub(crate) struct Address {
     pub(crate) kind: UrlKind,
-    /// Whether it is reached with TLS.
+    /// Whether the connection uses TLS.
     pub(crate) secure: bool,
     pub(crate) authority: Authority,
     pub(crate) path: PathAndQuery,

@@ -1,28 +1,27 @@
-//! Tools that break a rule, in a list that is sound otherwise.
+//! Tools that break a rule, in an otherwise valid list.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use mcp_json::Node;
 use mcp_rules::{Finding, Ruling};
 
-/// What an enforcing proxy does about a list of tools if only some of them break a rule.
+/// What an enforcing proxy does with a list of tools if only some of them break a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "one setting, three positions")]
 pub enum BadTools {
-    /// The list passes without them.
+    /// Pass the list without them.
     #[default]
     Filter,
-    /// The list does not pass.
+    /// Hold back the whole list.
     Reject,
-    /// The list passes with them; the findings are only reported.
+    /// Pass the list unchanged; the findings are only reported.
     Pass,
 }
 
-/// The places of bad tools in their list, for each entry of a batch, or for a message that is in
-/// none.
+/// Indices of bad tools in their list, by index of the batch entry (`None` for a single message).
 pub(crate) type BadPlaces = BTreeMap<Option<usize>, BTreeSet<usize>>;
 
-/// Finds the messages of a line that are held back only for some tools that they list.
+/// Finds the messages of a line that are held back only because of some of the tools they list.
 pub(crate) fn find(ruling: &Ruling) -> BadPlaces {
     let mut places: BTreeMap<Option<usize>, Option<BTreeSet<usize>>> = BTreeMap::new();
     for finding in &ruling.blocking {
@@ -37,7 +36,7 @@ pub(crate) fn find(ruling: &Ruling) -> BadPlaces {
     for index in &ruling.unjudged {
         places.insert(*index, None);
     }
-    // What is wrong with a batch as a whole is wrong with every entry.
+    // A fault of the whole batch counts for every entry.
     let is_batch = ruling.messages.len() > 1 || places.keys().any(Option::is_some);
     if is_batch && places.contains_key(&None) {
         return BadPlaces::new();
@@ -45,7 +44,7 @@ pub(crate) fn find(ruling: &Ruling) -> BadPlaces {
     places.into_iter().filter_map(|(index, found)| Some((index, found?))).collect()
 }
 
-/// The place of the tool that a finding is about, if it is about one.
+/// The index of the tool that a finding is about, if any.
 fn place_of(finding: &Finding) -> Option<usize> {
     if finding.method != Some("tools/list") {
         return None;
@@ -58,7 +57,7 @@ fn place_of(finding: &Finding) -> Option<usize> {
     rest.split('/').next()?.parse().ok()
 }
 
-/// The list of tools in a result, unless readers may disagree on which it is.
+/// The list of tools in a result; `None` if duplicate members make it ambiguous.
 pub(crate) fn list_in(message: Node<'_>) -> Option<Node<'_>> {
     only(only(message, "result")?, "tools").filter(|tools| tools.is_array())
 }

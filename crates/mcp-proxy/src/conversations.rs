@@ -1,4 +1,4 @@
-//! Which lines of a recording belong to the same conversation.
+//! Assigns lines of a recording to conversations.
 
 use std::{
     collections::{HashMap, HashSet, VecDeque},
@@ -11,21 +11,21 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_rules::{HttpRecord, ReadLine, Record};
 
 const SESSION_ID: &str = "mcp-session-id";
-/// HTTP exchanges that are remembered; an event of an older one belongs to the first conversation
-/// without a session.
+/// Maximum number of HTTP exchanges to remember; an event of an older one counts for the first
+/// conversation without a session.
 const MAX_EXCHANGES: usize = 100_000;
-/// Names of conversations that are remembered.
+/// Maximum number of conversation names to remember.
 const MAX_NAMES: usize = 100_000;
-/// Conversations without a session; a recording with more clients at once is not told apart further.
+/// Maximum number of conversations without a session; more concurrent clients are not told apart.
 const MAX_STATELESS: usize = 64;
-/// Ids in use in one of them; beyond that they are forgotten.
+/// Maximum number of ids in use in one of them; beyond that they are forgotten.
 const MAX_OPEN: usize = 100_000;
 
 /// Numbers the conversations of a recording from 0, in the order in which they begin.
 ///
-/// On standard streams, a conversation is what the recorder calls one. Over HTTP it is a session;
-/// requests without one (2026-07-28) share a conversation, or several if two of them have the same
-/// id at the same time: then they are of different clients.
+/// Over stdio, a conversation is what the recorder names as one. Over HTTP it is a session.
+/// Requests without a session (2026-07-28) share a conversation, unless two open requests have the
+/// same id: then they come from different clients, and get separate conversations.
 #[derive(Debug, Default)]
 pub struct Conversations {
     keys: RandomState,
@@ -33,23 +33,23 @@ pub struct Conversations {
     names: HashMap<u64, usize>,
     exchanges: HashMap<u64, Exchange>,
     order: VecDeque<u64>,
-    /// The conversation of an `initialize` over HTTP that got no session id.
+    /// Conversations whose `initialize` over HTTP got no session id, by exchange.
     unnamed: HashMap<u64, usize>,
-    /// Those without a session, and the ids that are in use there.
+    /// Conversations without a session, and the ids in use there.
     stateless: Vec<(usize, HashSet<u64>)>,
 }
 
 #[derive(Debug, Clone, Copy)]
 struct Exchange {
-    /// `None` for a stream that was opened before its conversation: that of HTTP with SSE
-    /// (2024-11-05), on which all answers come.
+    /// `None` for a stream opened before its conversation: that of HTTP with SSE (2024-11-05),
+    /// which carries all answers.
     conversation: Option<usize>,
     /// Digest of the id of its request.
     id: Option<u64>,
 }
 
 impl Conversations {
-    /// The conversation of the next line; `None` if it has nothing to do with any.
+    /// The conversation of the next line; `None` if it belongs to none.
     pub fn of(&mut self, line: &ReadLine<'_>) -> Option<usize> {
         let record = line.record()?;
         let Some(http) = record.http.as_deref() else {
@@ -83,7 +83,7 @@ impl Conversations {
         Some(conversation)
     }
 
-    /// How many conversations have begun.
+    /// The number of conversations so far.
     pub fn count(&self) -> usize {
         self.count
     }
@@ -151,7 +151,7 @@ impl Conversations {
         }
     }
 
-    /// A conversation without a session in which the id is not in use.
+    /// A conversation without a session in which the id is free.
     fn stateless(&mut self, id: Option<u64>) -> usize {
         let is_free = |open: &HashSet<u64>| id.is_none_or(|id| !open.contains(&id));
         let is_full = self.stateless.len() == MAX_STATELESS;

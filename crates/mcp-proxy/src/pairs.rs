@@ -9,12 +9,12 @@ use mcp_rules::Identity;
 
 use crate::Observation;
 
-/// How many requests are remembered until their answers come.
+/// Maximum number of requests remembered until they are answered.
 const MOST: usize = 10_000;
-/// Longer ids are not worth the memory.
+/// Requests with longer ids are not remembered.
 const LONGEST_ID: usize = 256;
 
-/// Requests that wait for their answers, each with what is to be known then.
+/// Open requests, each with data for when it is answered.
 #[derive(Debug)]
 pub(crate) struct Pairs<T> {
     waiting: HashMap<Key, T>,
@@ -28,7 +28,7 @@ struct Key {
     by: Side,
     session: Option<Arc<str>>,
     upstream: Option<Arc<str>>,
-    /// Many clients may use one id, each in an exchange of its own.
+    /// Several clients may use the same id, each in its own exchange.
     exchange: Option<u64>,
     id: JsonRpcId,
 }
@@ -40,8 +40,8 @@ impl<T> Default for Pairs<T> {
 }
 
 impl<T> Pairs<T> {
-    /// Notes a message. A request is remembered with what `ask` makes; for an answer, what was made
-    /// for its request is returned.
+    /// Notes a message. A request is remembered with the value of `ask`; for an answer, returns the
+    /// value of its request.
     pub(crate) fn note(
         &mut self,
         observation: &Observation,

@@ -5,24 +5,24 @@ use mcp_rules::{BlockReason, Finding};
 
 use crate::BadTools;
 
-/// What a proxy does about what breaks a rule.
+/// What a proxy does about a finding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "one setting, three positions")]
 pub enum Action {
-    /// The message passes, and nothing is reported.
+    /// Pass the message, and report nothing.
     Off,
-    /// The message passes; the finding is only reported.
+    /// Pass the message, and report the finding.
     Warn,
-    /// The message does not pass, if messages of its sender are held back at all.
+    /// Hold back the message, if enforcement is on for its sender.
     Reject,
 }
 
-/// Which messages do not pass, and which findings are reported.
+/// Decides which messages are held back, and which findings are reported.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Policy {
-    /// Whose messages are held back at all, by `Side as usize`.
+    /// Whether messages of a side are held back at all, by `Side as usize`.
     enforced: [bool; 2],
-    /// By sender and name of the rule; for all others the rule itself decides.
+    /// By sender and rule name; for other rules, the rule's own default applies.
     actions: BTreeMap<(Side, &'static str), Level>,
     bad_tools: BadTools,
 }
@@ -31,17 +31,17 @@ pub struct Policy {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Level {
     action: Action,
-    /// Whether it was set for this very rule, and not for many at once.
+    /// Whether it was set for this rule by name, not for a group of rules.
     is_own: bool,
 }
 
 impl Policy {
-    /// Everything passes.
+    /// Holds nothing back.
     pub fn observe() -> Policy {
         Policy::default()
     }
 
-    /// What breaks the protocol does not pass, whoever sends it.
+    /// Holds back what breaks the protocol, from either side.
     pub fn enforce() -> Policy {
         Policy { enforced: [true; 2], ..Policy::default() }
     }
@@ -53,20 +53,20 @@ impl Policy {
         self
     }
 
-    /// Sets what to do if messages of `from` break `rule`, or if that cannot be told.
+    /// Sets what to do if messages of `from` break `rule`, or if that cannot be determined.
     #[must_use]
     pub fn with(self, from: Side, rule: &'static str, action: Action) -> Policy {
         self.set(from, rule, Level { action, is_own: true })
     }
 
-    /// Sets what to do if messages of `from` break `rule`, as one of many rules: what could not be
-    /// judged still does not pass, since nobody has asked for that.
+    /// Sets what to do if messages of `from` break `rule`, as part of a group of rules. What could
+    /// not be judged is still held back, since the user did not ask for this rule by name.
     #[must_use]
     pub fn with_broad(self, from: Side, rule: &'static str, action: Action) -> Policy {
         self.set(from, rule, Level { action, is_own: false })
     }
 
-    /// Sets what to do about a list of tools if only some of them break a rule.
+    /// Sets what to do with a list of tools if only some of them break a rule.
     #[must_use]
     pub fn with_bad_tools(mut self, bad_tools: BadTools) -> Policy {
         self.bad_tools = bad_tools;
@@ -92,7 +92,7 @@ impl Policy {
         self.bad_tools
     }
 
-    /// Whether a message is blocked for this reason; `None` leaves it to its rule.
+    /// Whether a message is blocked for this reason; `None` leaves it to the rule.
     pub(crate) fn blocks(&self, reason: BlockReason) -> Option<bool> {
         let level = self.actions.get(&(reason.from, reason.rule.name))?;
         match level.action {

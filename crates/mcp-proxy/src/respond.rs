@@ -1,4 +1,4 @@
-//! What the two sides are told when a message is held back.
+//! Builds the messages that both sides get when a message is held back.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,29 +14,29 @@ use crate::{
     splice::{with_parts, without_elements},
 };
 
-/// Whom recordings name for what the proxy has sent itself.
+/// The sender that recordings name for messages of the proxy itself.
 pub(crate) const PROXY: &str = "proxy";
 
-/// The messages that take the place of one that was held back.
+/// The messages that replace one that was held back.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(crate) struct Replacement {
-    /// Goes back to the sender: a request is answered in the receiver's place.
+    /// Sent back to the sender: the answer to a request, on behalf of the receiver.
     pub(crate) to_sender: Option<Bytes>,
-    /// Goes on to the receiver: what may pass of the text, and an error for whoever waits for an
-    /// answer that may not.
+    /// Sent to the receiver: the parts of the text that pass, and an error in place of an answer
+    /// that does not.
     pub(crate) to_receiver: Option<Bytes>,
-    /// Whether part of the text goes on to the receiver.
+    /// Whether part of the text is forwarded to the receiver.
     pub(crate) passes_in_part: bool,
 }
 
 impl Replacement {
-    /// What to send instead of `text`, of which not all may pass.
+    /// Decides what to send instead of `text`, which may not pass as it is.
     pub(crate) fn of(text: &[u8], verdict: &Verdict) -> Replacement {
         let refusals = &verdict.refusals;
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(text, mcp_json::Limits::default()) else {
-            // Nobody waits for an answer to it, as far as one can tell, and it has no id to answer
-            // to. The sender is told all the same: it may wait for something.
+            // It has no id to answer to, and apparently nobody waits for an answer. Tell the sender
+            // anyway, in case it does wait.
             return Replacement::back(error_without_id(refusals));
         };
         let root = document.root();
@@ -61,7 +61,7 @@ impl Replacement {
         Replacement { to_sender: answer, ..Replacement::default() }
     }
 
-    /// Only the bad entries of a batch are held back; the others pass as they are.
+    /// Holds back only the bad entries of a batch; the others pass unchanged.
     fn of_batch(text: &[u8], batch: Node<'_>, verdict: &Verdict) -> Replacement {
         let by_entry: BTreeMap<Option<usize>, &Refusal> =
             verdict.refusals.iter().map(|refusal| (refusal.index, refusal)).collect();
@@ -104,7 +104,7 @@ impl Replacement {
     }
 }
 
-/// The parts of a message to remove so that it passes, if that is only some tools that it lists.
+/// The parts to remove so that the message passes, if it is held back only for some of its tools.
 fn without_bad_tools(
     message: Node<'_>,
     index: Option<usize>,
@@ -119,7 +119,7 @@ enum Direction {
     On,
 }
 
-/// The answer in place of one message; `None` if nobody waits for one.
+/// The answer on behalf of the receiver; `None` if the message expects none.
 fn answer(message: Node<'_>, refusal: &Refusal) -> Option<(Direction, JsonRpcResponse)> {
     let envelope = Envelope::of(message);
     let error = JsonRpcError::of_refusal(refusal);
@@ -130,7 +130,7 @@ fn answer(message: Node<'_>, refusal: &Refusal) -> Option<(Direction, JsonRpcRes
             let error = JsonRpcError { code: ErrorCode::InternalError.code(), ..error };
             Some((Direction::On, response(Some(id?), error)))
         }
-        // What has a result or an error besides a method is no request: nobody answers it.
+        // A message with a result or an error besides a method is not a request.
         None if envelope.result.is_some() || envelope.error.is_some() => None,
         Some(MessageKind::Request) | None => Some((Direction::Back, response(id, error))),
     }
@@ -142,7 +142,7 @@ fn error_without_id(refusals: &[Refusal]) -> Option<Bytes> {
 }
 
 fn response(id: Option<JsonRpcId>, error: JsonRpcError) -> JsonRpcResponse {
-    // MCP has no null ids: an answer to something unreadable has none.
+    // MCP has no null ids, so the answer to an unreadable message has no id.
     JsonRpcResponse { id, outcome: Err(error) }
 }
 
@@ -214,7 +214,7 @@ mod tests {
             "",
             &list(r#"{"name":"a"}, { "name":"c"}"#),
         );
-        // Readers may disagree on which list it is.
+        // Which list counts is ambiguous.
         let twice = r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[{},{}],"tools":[]}}"#;
         check(twice, &verdict, "", &REFUSED.replace("-32602", "-32603"));
     }

@@ -13,15 +13,15 @@ use mcp_transport::check_source;
 use tower_service::Service;
 
 use crate::{
-    Entrance, EntranceSettings,
+    ProxiedServer, ProxiedServerSettings,
     http::{Answer, OriginalPath, ProxyBody, Replica, has_token},
 };
 
-/// The path below which a server is found, `/files` for example.
+/// The path prefix of a server, such as `/files`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Prefix(Arc<str>);
 
-/// A text is no prefix.
+/// The text is not a valid prefix.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{0}` is not a prefix: write it like /files, with letters, digits and any of `-._~/`, and no slash at the end"
@@ -47,12 +47,12 @@ impl FromStr for Prefix {
 }
 
 impl Prefix {
-    /// The prefix without its slash, which names the server.
+    /// The prefix without its leading slash, which names the server.
     pub fn name(&self) -> &str {
         self.0.get(1..).unwrap_or_default()
     }
 
-    /// What follows the prefix in a path; `/` if nothing does. `None` for other paths.
+    /// The rest of a path after the prefix, or `/` if there is none. `None` for other paths.
     fn rest(&self, path: &str) -> Option<PathAndQuery> {
         let rest = path.strip_prefix(&*self.0)?;
         match rest.bytes().next() {
@@ -70,39 +70,42 @@ impl fmt::Display for Prefix {
     }
 }
 
-/// Leads clients to one of several servers, by the beginning of the path. A `tower` service.
+/// Routes clients to one of several servers by path prefix. A `tower` service.
 #[derive(Debug, Clone)]
 pub struct Routes(Arc<Inner>);
 
 #[derive(Debug)]
 struct Inner {
-    /// The longest prefixes come first, since one may be the beginning of another.
-    routes: Vec<(Prefix, Entrance)>,
-    settings: EntranceSettings,
+    /// Longest prefix first, since one may be the beginning of another.
+    routes: Vec<(Prefix, ProxiedServer)>,
+    settings: ProxiedServerSettings,
 }
 
 impl Routes {
-    /// Leads to these servers. `settings` decide who is told which ones there are.
-    pub fn new(mut routes: Vec<(Prefix, Entrance)>, settings: EntranceSettings) -> Routes {
+    /// Routes to these servers. `settings` decide which clients may learn what prefixes exist.
+    pub fn new(
+        mut routes: Vec<(Prefix, ProxiedServer)>,
+        settings: ProxiedServerSettings,
+    ) -> Routes {
         routes.sort_by(|(left, _), (right, _)| {
             right.0.len().cmp(&left.0.len()).then_with(|| left.cmp(right))
         });
         Routes(Arc::new(Inner { routes, settings }))
     }
 
-    /// The same for a runtime of its own, as [`Entrance::apart`].
+    /// The same routes for use on another runtime, as [`ProxiedServer::with_own_connections`].
     #[must_use]
-    pub fn apart(&self) -> Routes {
-        self.changed(Entrance::apart)
+    pub fn with_own_connections(&self) -> Routes {
+        self.changed(ProxiedServer::with_own_connections)
     }
 
-    /// Has other replicas find the sessions that are bridged here, and finds theirs.
+    /// Lets other replicas find the sessions that are bridged here, and finds theirs.
     #[must_use]
     pub fn as_replica(&self, replica: &Arc<Replica>) -> Routes {
         self.changed(|entrance| entrance.clone().as_replica(Arc::clone(replica)))
     }
 
-    fn changed(&self, change: impl Fn(&Entrance) -> Entrance) -> Routes {
+    fn changed(&self, change: impl Fn(&ProxiedServer) -> ProxiedServer) -> Routes {
         let Inner { routes, settings } = &*self.0;
         let routes = routes.iter().map(|(prefix, entrance)| (prefix.clone(), change(entrance)));
         Routes(Arc::new(Inner { routes: routes.collect(), settings: settings.clone() }))
@@ -115,7 +118,7 @@ impl Routes {
         }
     }
 
-    /// Ends all conversations, and what was started for them.
+    /// Ends all conversations, and the servers started for them.
     pub async fn close(&self) {
         let mut closing = tokio::task::JoinSet::new();
         for (_, entrance) in &self.0.routes {
@@ -127,8 +130,8 @@ impl Routes {
 }
 
 impl Inner {
-    /// The server that a request is for. The prefix is removed from its path.
-    fn find(&self, request: &mut Request<Incoming>) -> Option<Entrance> {
+    /// Finds the server for a request, and removes the prefix from its path.
+    fn find(&self, request: &mut Request<Incoming>) -> Option<ProxiedServer> {
         let path = request.uri().path_and_query()?.as_str();
         let found =
             self.routes.iter().find_map(|(prefix, entrance)| Some((prefix.rest(path)?, entrance)));
@@ -143,7 +146,7 @@ impl Inner {
     }
 
     fn nothing_here(&self, request: &Request<Incoming>) -> Answer {
-        let EntranceSettings { hosts, origins, token, .. } = &self.settings;
+        let ProxiedServerSettings { hosts, origins, token, .. } = &self.settings;
         if let Err(foreign) = check_source(hosts, origins, request.uri(), request.headers()) {
             return Answer::foreign(&foreign);
         }

@@ -1,11 +1,11 @@
-//! Changes parts of a text and leaves every other byte as it is.
+//! Replaces parts of a text, leaving all other bytes unchanged.
 
 use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use mcp_json::{Node, Span};
 
-/// A text with some parts replaced. The parts do not overlap.
+/// Replaces parts of a text, which must not overlap.
 pub(crate) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
     parts.sort_by_key(|(span, _)| span.start);
     let mut out = Vec::with_capacity(text.len() + 32);
@@ -19,7 +19,7 @@ pub(crate) fn with_parts(text: &[u8], mut parts: Vec<(Span, Bytes)>) -> Bytes {
     out.into()
 }
 
-/// The parts of a text to remove so that an array loses these elements, each with a comma.
+/// The parts of a text to cut so that an array loses these elements, with their commas.
 pub(crate) fn without_elements(array: Node<'_>, gone: &BTreeSet<usize>) -> Vec<(Span, Bytes)> {
     let spans: Vec<Span> = array.elements().map(Node::span).collect();
     let last_kept = (0..spans.len()).rev().find(|index| !gone.contains(index));
@@ -33,7 +33,7 @@ pub(crate) fn without_elements(array: Node<'_>, gone: &BTreeSet<usize>) -> Vec<(
                     remove(span.start, next.start);
                 }
             }
-            // Nothing is kept behind it, so the comma before it goes.
+            // No element is kept after it, so the comma before it goes.
             (_, Some(kept)) => {
                 if let (true, Some(last)) = (index == kept, spans.last()) {
                     remove(span.end, last.end);

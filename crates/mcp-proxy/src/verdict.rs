@@ -2,25 +2,26 @@ use mcp_core::Refusal;
 
 use crate::bad_tools::BadPlaces;
 
-/// What is decided about something that was about to pass.
+/// The decision about an observation under enforcement.
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Verdict {
-    /// Its line in the recording; 0 if that is not known.
+    /// Its line in the recording; 0 if unknown.
     pub line: u64,
-    /// Why it does not pass as it is; empty if it does. Each rejected entry of a batch has its own.
+    /// The reasons for holding it back, one for each rejected entry of a batch; empty if it passes
+    /// unchanged.
     pub refusals: Vec<Refusal>,
-    /// The tools without which rejected lists of tools may pass.
+    /// The tools to remove so that rejected lists of tools may pass.
     pub(crate) bad_tools: BadPlaces,
 }
 
 impl Verdict {
-    /// It does not pass, for one reason.
+    /// Holds it back for a single reason.
     pub(crate) fn refusing(refusal: Refusal) -> Verdict {
         Verdict { refusals: vec![refusal], ..Verdict::default() }
     }
 
-    /// Whether it passes as it is.
+    /// Whether it passes unchanged.
     pub fn passes(&self) -> bool {
         self.refusals.is_empty()
     }

@@ -1,4 +1,4 @@
-//! Failures as users see them: what went wrong, why, and what to do about it.
+//! Errors as shown to the user: what went wrong, why, and what to do about it.
 
 use std::{error::Error, fmt::Write as _, io};
 
@@ -6,7 +6,7 @@ use anstyle::Style;
 
 use crate::{config::ConfigError, style::Palette, text::visible_lines};
 
-/// An error with advice.
+/// An error with a hint.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
 pub(crate) struct Failure {
@@ -35,7 +35,7 @@ impl Failure {
     }
 }
 
-/// `error` with its causes and advice, ending in a line feed.
+/// Formats `error` with its causes and hint, ending in a line feed.
 pub(crate) fn describe(error: &anyhow::Error, palette: &Palette) -> String {
     if let Some(config) = error.chain().find_map(|cause| cause.downcast_ref::<ConfigError>()) {
         return config.excerpts(&palette.snippets());
@@ -59,7 +59,7 @@ pub(crate) fn describe(error: &anyhow::Error, palette: &Palette) -> String {
     out
 }
 
-/// An error with its causes, on one line, for logs.
+/// Formats an error with its causes on one line, for logs.
 pub(crate) fn one_line(error: &anyhow::Error) -> String {
     let mut parts: Vec<String> = Vec::new();
     for cause in error.chain() {

@@ -12,8 +12,8 @@ use crate::selector::Selector;
 pub(crate) struct Levels<L = Setting>(Vec<(Selector, L)>);
 
 impl<L> Levels<L> {
-    /// The least specific ones first, and of equals the last one last: whoever applies them in this
-    /// order ends up with those that count.
+    /// Levels from the least to the most specific, and equals in the order they were set, so
+    /// applying them in turn leaves those that count.
     pub(crate) fn ranked(&self) -> impl Iterator<Item = &(Selector, L)> {
         let mut ranked: Vec<&(Selector, L)> = self.0.iter().collect();
         ranked.sort_by_key(|(selector, _)| selector.rank);
@@ -31,7 +31,7 @@ impl Levels {
         each.collect()
     }
 
-    /// Why some of them have no effect, one sentence each.
+    /// Explains each level that has no effect, in one sentence.
     pub(crate) fn without_effect(
         &self,
         settings: &Settings,

@@ -1,4 +1,4 @@
-//! The plumb command: the only place that decides on wording, colours and exit codes.
+//! The `plumb` command, and the only crate that decides on console wording, colours and exit codes.
 //!
 //! It is a library only so that parts of it can be fuzzed; everything else is private.
 
@@ -43,7 +43,8 @@ use crate::{
     style::Palette,
 };
 
-/// Runs the command that the process was started with. Exit code: 0 clean, 1 findings, 2 could not run. A reader that closes the pipe is not a failure.
+/// Runs the command given on the command line. Exit code: 0 clean, 1 findings, 2 could not run. A
+/// closed output pipe is not a failure.
 pub fn main() -> ExitCode {
     let args = Args::parse();
     let palette = Palette::of_stderr(args.color);

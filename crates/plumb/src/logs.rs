@@ -1,4 +1,4 @@
-//! What long-running commands tell operators, on standard error.
+//! Log output of long-running commands, on standard error.
 
 use std::{fmt, io};
 
@@ -16,7 +16,7 @@ use crate::{
     text::visible,
 };
 
-/// Begins to log. Does nothing if something logs already.
+/// Installs the logger, unless one is installed already.
 pub(crate) fn start(format: LogFormat, level: LogLevel) {
     let level = match level {
         LogLevel::Off => LevelFilter::OFF,
@@ -26,7 +26,7 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) {
         LogLevel::Debug => LevelFilter::DEBUG,
         LogLevel::Trace => LevelFilter::TRACE,
     };
-    // Other crates are heard if something is wrong.
+    // Other crates only log warnings and errors.
     let ours = ["plumb", "mcp_proxy", "mcp_transport", "mcp_rules", "mcp_schema", "server"];
     let filter = Targets::new()
         .with_targets(ours.map(|target| (target, level)))
@@ -45,7 +45,7 @@ pub(crate) fn start(format: LogFormat, level: LogLevel) {
     };
 }
 
-/// Lines like those that are printed otherwise.
+/// Formats log entries like other lines that plumb prints.
 struct Plain;
 
 impl<S, N> FormatEvent<S, N> for Plain

@@ -1,4 +1,4 @@
-//! See the library.
+//! The `plumb` executable; see the library.
 
 use std::process::ExitCode;
 

@@ -12,7 +12,7 @@ use crate::{
     text::{visible, wrap},
 };
 
-/// `source` in at most `width` columns; code keeps its lines.
+/// Lays out `source` in at most `width` columns; lines of code are not wrapped.
 pub(crate) fn laid_out(source: &str, palette: &Palette, width: usize) -> String {
     let mut page =
         Page { out: String::new(), paragraph: String::new(), item: false, palette, width };
@@ -36,7 +36,7 @@ pub(crate) fn laid_out(source: &str, palette: &Palette, width: usize) -> String 
 
 struct Page<'p> {
     out: String,
-    /// The text to be wrapped.
+    /// Text of the current paragraph, not yet wrapped.
     paragraph: String,
     /// Whether the paragraph is an entry of a list.
     item: bool,

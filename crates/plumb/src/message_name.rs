@@ -1,4 +1,4 @@
-//! What a message is called.
+//! Short names for messages.
 
 use std::borrow::Cow;
 
@@ -25,8 +25,8 @@ impl MessageName {
         }
     }
 
-    /// `tools/call` or `result of tools/call`; empty for what is no message. `answered` is the method
-    /// of the request that it answers, if known.
+    /// `tools/call` or `result of tools/call`; empty if it is not a message. `answered` is the
+    /// method of the request that it answers, if known.
     pub(crate) fn without_id(&self, answered: Option<&str>) -> String {
         match (&self.method, self.answer, answered) {
             (Some(method), ..) => method.clone(),

@@ -1,4 +1,4 @@
-//! Names that users type: looked up, with a suggestion if unknown.
+//! Lookup of names that users type, with a suggestion for unknown ones.
 
 use std::fmt;
 
@@ -10,7 +10,7 @@ pub(crate) struct UnknownName {
     /// The kind of thing, such as `rule`.
     kind: &'static str,
     name: String,
-    /// What was probably meant.
+    /// The most likely intended name.
     pub(crate) near: Option<String>,
 }
 
@@ -29,7 +29,7 @@ impl UnknownName {
 }
 
 impl UnknownName {
-    /// The same without the suggestion.
+    /// The error text without the suggestion.
     pub(crate) fn what(&self) -> String {
         format!("there is no {} `{}`", self.kind, self.name)
     }
@@ -58,8 +58,8 @@ pub(crate) fn containing(part: &str) -> Vec<&'static str> {
     names.filter(|name| !part.is_empty() && name.contains(&part)).collect()
 }
 
-/// The candidate that was probably meant: the closest in spelling, or else the only one that
-/// contains `unknown`.
+/// The candidate that the user most likely meant: the closest in spelling, or else the only one
+/// that contains `unknown`.
 pub(crate) fn nearest<'c>(
     unknown: &str,
     candidates: impl IntoIterator<Item = &'c str>,

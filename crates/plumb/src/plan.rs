@@ -1,5 +1,5 @@
-//! What to do, from arguments and configuration. The command line takes precedence over the file.
-//! Everything is validated here, before any input is read.
+//! Turns arguments and configuration into a validated plan, before any input is read. The command
+//! line takes precedence over the file.
 
 use std::{
     io::{self, IsTerminal as _},
@@ -26,9 +26,9 @@ pub(crate) struct CheckPlan {
     pub(crate) inputs: Vec<Input>,
     /// `None` if every session determines its own revision.
     pub(crate) forced_revision: Option<Revision>,
-    /// Who sent the messages of files that do not say.
+    /// The sender of messages in files that do not say.
     pub(crate) from: Option<Side>,
-    /// Whether recordings are known to begin where their sessions begin.
+    /// Whether every recording starts at the beginning of its sessions.
     pub(crate) from_start: bool,
     pub(crate) settings: Settings,
     pub(crate) schemas: Schemas,
@@ -39,7 +39,7 @@ pub(crate) struct CheckPlan {
     pub(crate) progress: bool,
 }
 
-/// Which findings reach the renderer; the others are only counted.
+/// The findings that reach the renderer; the others are only counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
     All,
@@ -61,7 +61,7 @@ pub(crate) enum Input {
 pub(crate) struct Plan {
     pub(crate) check: CheckPlan,
     pub(crate) overrides: Vec<Override>,
-    /// Settings without effect, one sentence each.
+    /// Explanations of settings that have no effect, one sentence each.
     pub(crate) without_effect: Vec<String>,
     /// Whether a schema that cannot be used is an error rather than a warning.
     pub(crate) overrides_required: bool,
@@ -89,7 +89,7 @@ pub(crate) enum Verbosity {
     Verbose,
 }
 
-/// What the plan needs to know about its environment.
+/// Facts about the process that the plan depends on.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Environment {
     pub(crate) stdin_is_terminal: bool,
@@ -98,7 +98,7 @@ pub(crate) struct Environment {
 }
 
 impl Environment {
-    /// That of this process.
+    /// Reads the facts of this process.
     pub(crate) fn of_process() -> Environment {
         Environment {
             stdin_is_terminal: io::stdin().is_terminal(),
@@ -108,9 +108,9 @@ impl Environment {
     }
 }
 
-/// Formats that print everything at the end keep every finding until then.
+/// Limit for formats that print at the end and so keep every finding in memory.
 const BUFFERED_FINDINGS: u64 = 5000;
-/// After this many similar findings, more are of no use.
+/// Default limit of similar findings to show.
 const ALIKE_FINDINGS: u64 = 10;
 
 impl Plan {
@@ -152,13 +152,13 @@ impl Plan {
     }
 }
 
-/// What traffic is judged by, except for the schemas, which have not been loaded yet.
+/// The settings that traffic is judged by, except for the schemas, which are not loaded yet.
 #[derive(Debug)]
 pub(crate) struct JudgingPlan {
     /// `None` if every session determines its own revision.
     pub(crate) forced_revision: Option<Revision>,
     pub(crate) settings: Settings,
-    /// Settings without effect, one sentence each.
+    /// Explanations of settings that have no effect, one sentence each.
     pub(crate) without_effect: Vec<String>,
     pub(crate) overrides: Vec<Override>,
     /// Whether a schema that cannot be used is an error rather than a warning.
@@ -230,7 +230,7 @@ fn profile(args: &JudgingArgs, config: &Config) -> Result<ResolvedProfile, Failu
     }
 }
 
-/// The settings, and which levels have no effect.
+/// The settings, and explanations of levels that have no effect.
 fn settings(
     args: &JudgingArgs,
     config: &Config,

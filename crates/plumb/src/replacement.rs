@@ -1,4 +1,4 @@
-//! A new version of a file, which takes the place of the old one all at once.
+//! Atomic replacement of a file.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -7,12 +7,13 @@ use std::{
     process,
 };
 
-/// A file beside the one it replaces. It is removed if it is dropped before it is put in place.
+/// A temporary file beside the one it will replace. Dropping it before [`Replacement::finish`]
+/// removes it.
 #[derive(Debug)]
 pub(crate) struct Replacement {
     pub(crate) file: File,
     temporary: PathBuf,
-    /// What it replaces: the file itself, behind all links.
+    /// The file to replace, with all links resolved.
     path: PathBuf,
     is_done: bool,
 }
@@ -42,7 +43,7 @@ impl Replacement {
         Ok(new)
     }
 
-    /// Puts it in place of the old one.
+    /// Renames it over the old file.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         self.file.sync_all()?;
         fs::rename(&self.temporary, &self.path)?;
@@ -54,13 +55,13 @@ impl Replacement {
 impl Drop for Replacement {
     fn drop(&mut self) {
         if !self.is_done {
-            // The file that stays is the one that counts.
+            // The rename has failed, and that is the error to report.
             let _ = fs::remove_file(&self.temporary);
         }
     }
 }
 
-/// A file that only its owner can read.
+/// Creates a file that only its owner can read.
 fn create(path: &Path) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options.write(true).create_new(true);

@@ -1,13 +1,13 @@
-//! Which rules a level applies to: one by name, those that match a pattern, or those of a layer.
+//! Selects rules by name, by pattern or by layer.
 
 use mcp_rules::{Layer, RuleMeta};
 
 use crate::names::{self, UnknownName};
 
-/// What comes before the name of a layer.
+/// Prefix of a selector that names a layer.
 const LAYER: &str = "layer:";
 
-/// A set of rules; empty if a pattern matches none.
+/// A set of rules, as named by the user; empty if a pattern matches none.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Selector {
     /// As it was written.
@@ -28,7 +28,7 @@ pub(crate) enum Rank {
     Name,
 }
 
-/// Why a text selects nothing.
+/// Why a text is not a selector.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum SelectorError {
     #[error(transparent)]
@@ -68,7 +68,7 @@ impl Selector {
 }
 
 impl SelectorError {
-    /// What was probably meant.
+    /// The most likely intended name.
     pub(crate) fn near(&self) -> Option<&str> {
         match self {
             SelectorError::Unknown(unknown) => unknown.near.as_deref(),

@@ -1,5 +1,5 @@
-//! Text for a terminal: its width, where it breaks, and what must be escaped. Peers choose most of
-//! it, so nothing reaches a terminal or a report that is not [`visible`].
+//! Text for a terminal: width, line breaks and escaping. Most of it comes from a peer, so nothing
+//! reaches a terminal or a report without passing through [`visible`].
 
 use std::{
     borrow::Cow,
@@ -13,7 +13,7 @@ use serde::Serialize;
 use serde_json::ser::{CompactFormatter, Formatter, PrettyFormatter, Serializer};
 use unicode_width::UnicodeWidthChar as _;
 
-/// The same line by line: line feeds stay.
+/// Like [`visible`], but keeps line feeds.
 pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
     if !text.contains(|character| character != '\n' && is_invisible(character)) {
         return Cow::Borrowed(text);
@@ -22,13 +22,13 @@ pub(crate) fn visible_lines(text: &str) -> Cow<'_, str> {
     Cow::Owned(lines.join("\n"))
 }
 
-/// A path as it is shown.
+/// Formats a path for display.
 pub(crate) fn shown_path(path: &Path) -> String {
     visible(&path.to_string_lossy()).into_owned()
 }
 
-/// Writes JSON in which everything unseen is escaped, so that the text is exact for programs and
-/// harmless in a terminal.
+/// Writes JSON with all invisible characters escaped: exact for programs, and harmless in a
+/// terminal.
 pub(crate) fn write_json(
     out: &mut impl Write,
     value: &impl Serialize,
@@ -54,7 +54,7 @@ pub(crate) enum Layout {
     Pretty,
 }
 
-/// A formatter that escapes what is unseen, and leaves the rest to another one.
+/// A formatter that escapes invisible characters and delegates the rest.
 struct Escaping<F> {
     inner: F,
 }
@@ -154,7 +154,7 @@ pub(crate) fn tail(text: &str, columns: usize) -> &str {
     text
 }
 
-/// `text` with a `…` in its middle if it would not fit.
+/// Shortens `text` with a `…` in the middle if it does not fit.
 pub(crate) fn without_middle(text: &str, columns: usize) -> Cow<'_, str> {
     if width(text) <= columns {
         return Cow::Borrowed(text);

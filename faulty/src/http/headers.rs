@@ -1,4 +1,4 @@
-//! Headers: what they must be, and what they must agree with.
+//! Checks of HTTP headers.
 
 use base64::Engine as _;
 use http::{HeaderMap, StatusCode};
@@ -14,7 +14,7 @@ use crate::{
     server::{Conversation, Faults},
 };
 
-/// Whether a request comes from this machine, as far as a page in a browser cannot lie about it.
+/// Whether `Host` and `Origin` are local; a page in a browser cannot forge them.
 pub(super) fn are_local(head: &HeaderMap) -> bool {
     let is_local = |host: &str| {
         let name = host.rsplit_once(':').map_or(host, |(name, port)| {
@@ -52,7 +52,7 @@ pub(super) fn names_stateless(head: &HeaderMap) -> bool {
     text(head, "mcp-protocol-version").and_then(Revision::named).is_some_and(Revision::is_stateless)
 }
 
-/// Whether a message stands alone: its header says so, or the message itself.
+/// Whether a message is stateless, according to its header or the message itself.
 pub(super) fn is_stateless(head: &HeaderMap, message: &Incoming) -> bool {
     let says =
         |params: Option<&Value>| params.is_some_and(|params| !params["_meta"][VERSION].is_null());
@@ -66,7 +66,7 @@ pub(super) fn is_stateless(head: &HeaderMap, message: &Incoming) -> bool {
         }
 }
 
-/// What 2026-07-28 wants of headers and finds otherwise.
+/// Checks the headers that 2026-07-28 requires.
 pub(super) fn mismatch(head: &HeaderMap, message: &Incoming, faults: Faults) -> Option<Failure> {
     let Incoming::Request(request) = message else { return None };
     let nothing = Value::Null;
@@ -77,7 +77,7 @@ pub(super) fn mismatch(head: &HeaderMap, message: &Incoming, faults: Faults) -> 
         _ => None,
     };
     let version = params["_meta"][VERSION].as_str();
-    // Without a version in the body there is nothing to compare with; that is refused for itself.
+    // Without a version in the body there is nothing to compare with; that is refused elsewhere.
     version?;
     let wanted = [
         ("mcp-protocol-version", version, Fault::HttpVersionHeaderDiffers),
@@ -94,12 +94,12 @@ pub(super) fn mismatch(head: &HeaderMap, message: &Incoming, faults: Faults) -> 
     wrong.then(|| Failure::new(code, "the headers and the message differ"))
 }
 
-/// Whether a request of 2026-07-28 is refused before its method counts.
+/// Whether a request of 2026-07-28 is refused before dispatch.
 pub(super) fn is_refused(request: &Request, faults: Faults) -> bool {
     stateless::refusal(request.params.as_ref().unwrap_or(&Value::Null), faults).is_some()
 }
 
-/// The status that goes with an answer in 2026-07-28.
+/// The HTTP status of an answer in 2026-07-28.
 pub(super) fn status(log: &MessageLog, faults: Faults) -> StatusCode {
     let answer: Value =
         log.get(0).and_then(|text| serde_json::from_str(&text).ok()).unwrap_or_default();
@@ -110,7 +110,7 @@ pub(super) fn status(log: &MessageLog, faults: Faults) -> StatusCode {
     }
 }
 
-/// Whether the version header fits the session.
+/// Checks the version header against the session.
 pub(super) fn version(
     head: &HeaderMap,
     conversation: &Conversation,

@@ -42,7 +42,7 @@ struct Gateway {
     broken: Arc<Broken>,
 }
 
-/// What is not served the next time.
+/// Requests that fail the next time.
 #[derive(Default)]
 struct Broken {
     lists: AtomicBool,
@@ -50,7 +50,7 @@ struct Broken {
 }
 
 impl Broken {
-    /// Whether a request meets with what is broken. It is served again afterwards.
+    /// Whether a request is hit by the fault, which then clears.
     fn hits(&self, method: &str) -> bool {
         match method {
             "tools/call" => self.calls.swap(false, Ordering::SeqCst),
@@ -60,11 +60,11 @@ impl Broken {
     }
 }
 
-/// A session: its conversation, and every stream that was opened in it. The first is that of the GET.
+/// A session: its conversation and its streams, of which the first is the GET stream.
 struct Session {
     conversation: Arc<Conversation>,
     streams: Mutex<Vec<Arc<MessageLog>>>,
-    /// How many streams were opened with GET.
+    /// Number of streams opened with GET.
     gets: AtomicUsize,
 }
 
@@ -90,7 +90,7 @@ pub(crate) async fn serve(server: Arc<Server>, address: &str) -> anyhow::Result<
                     gateway.answer(request).await.ok_or_else(|| std::io::Error::other("dropped"))
                 }
             });
-            // A client that goes away is no failure.
+            // A client that disconnects is not an error.
             let _ = hyper::server::conn::http1::Builder::new()
                 .serve_connection(TokioIo::new(stream), service)
                 .await;
@@ -99,7 +99,7 @@ pub(crate) async fn serve(server: Arc<Server>, address: &str) -> anyhow::Result<
 }
 
 impl Gateway {
-    /// None drops the connection.
+    /// Answers a request; `None` drops the connection.
     async fn answer(&self, request: Request<Body>) -> Option<Answer> {
         let (head, body) = request.into_parts();
         let faults = self.server.faults;
@@ -226,7 +226,7 @@ impl Gateway {
         headers::version(head, &session.conversation, faults).map(|()| session)
     }
 
-    /// Serves a message of a session, or one that stands alone.
+    /// Handles a message of a session, or a stateless one.
     async fn carry(&self, session: &Session, message: Incoming, is_stateless: bool) -> Answer {
         let faults = self.server.faults;
         let log = MessageLog::new();
@@ -361,7 +361,7 @@ impl Gateway {
         let Some(log) = streams.get(number).cloned() else { return empty(StatusCode::BAD_REQUEST) };
         let primes =
             last.is_none() && session.conversation.revision() == Some(Revision::V2025_11_25);
-        // The stream is the same each time, and ids are not given twice.
+        // The stream stays the same, and ids are not reused.
         let opened = session.gets.fetch_add(1, Ordering::SeqCst);
         let sessions = Arc::clone(&self.sessions);
         let gone: Gone = Box::new(move |_| {

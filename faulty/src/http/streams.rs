@@ -1,4 +1,4 @@
-//! Bodies: one message, or a stream of events that can be read from any place.
+//! Bodies: a single message, or an event stream that can be read from any position.
 
 use std::{convert::Infallible, sync::Arc};
 
@@ -11,17 +11,17 @@ use hyper::body::Frame;
 use super::{Answer, page};
 use crate::{faults::Fault, outbox::MessageLog, server::Faults};
 
-/// A stream that is being read.
+/// A reader of a stream.
 pub(super) struct Reading {
     pub(super) log: Arc<MessageLog>,
     /// The number of the stream in its session.
     pub(super) number: usize,
     pub(super) from: usize,
-    /// The id of an event without data that comes first.
+    /// The id of an initial event without data.
     pub(super) primed: Option<String>,
     pub(super) is_stateless: bool,
     pub(super) faults: Faults,
-    /// Called when nobody reads any more, with whether that is before the end.
+    /// Called when the reader is gone; the argument tells whether that is before the end.
     pub(super) gone: Option<Gone>,
 }
 
@@ -36,7 +36,7 @@ impl Drop for Reading {
     }
 }
 
-/// The first message as a body of its own.
+/// A body with the first message.
 pub(super) fn json(log: &MessageLog, status: StatusCode, faults: Faults) -> Answer {
     let kind =
         if faults.has(Fault::HttpContentTypeWrong) { "text/plain" } else { "application/json" };
@@ -60,7 +60,7 @@ pub(super) fn events(mut reading: Reading) -> Answer {
     let rest = stream::unfold(reading, |mut reading| async move {
         let mut state = reading.log.watch();
         let from = reading.from;
-        // The log outlives its readers, so the wait ends only as it should.
+        // The log outlives its readers, so the wait cannot fail.
         let _ = state.wait_for(|state| state.length > from || state.ended).await;
         let text = reading.log.get(from)?;
         let is_answer = text.contains("\"result\":") || text.contains("\"error\":");
@@ -82,14 +82,14 @@ pub(super) fn events(mut reading: Reading) -> Answer {
     answer
 }
 
-/// The stream and the place in it after an event.
+/// The stream and the position after an event.
 pub(super) fn place(id: &str) -> Option<(usize, usize)> {
     let mut parts = id.split('-');
     Some((parts.next()?.parse().ok()?, parts.next()?.parse().ok()?))
 }
 
 impl Reading {
-    /// The id of an event after which so many messages were sent.
+    /// The id of the event after `after` messages.
     fn id(&self, after: usize) -> String {
         let number = if self.faults.has(Fault::HttpEventIdsRepeat) { 1 } else { self.number };
         format!("{number}-{after}")

@@ -21,12 +21,12 @@ pub(crate) struct Call<'a> {
     pub(crate) revision: Revision,
     pub(crate) params: &'a Value,
     pub(crate) outbox: &'a Outbox,
-    /// The least severe level to log, if the client asked for any.
+    /// The minimum log level, if the client requested logs.
     pub(crate) level: Option<usize>,
 }
 
 impl Call<'_> {
-    /// The result. None if there is to be no answer.
+    /// Runs the call. None if there is no answer.
     pub(crate) async fn run(&self) -> Option<Result<Value, Failure>> {
         let faults = self.server.faults;
         let Some(name) = self.params["name"].as_str() else {
@@ -225,7 +225,7 @@ impl Call<'_> {
         }
     }
 
-    /// A request to the client.
+    /// Sends a request to the client.
     fn ask(&self, method: &str, params: &Value) {
         self.outbox.send(
             json!({"jsonrpc": "2.0", "id": "question-1", "method": method, "params": params})

@@ -9,7 +9,7 @@ use crate::{
     server::{Faults, die},
 };
 
-/// The result, and the revision that was agreed on.
+/// Returns the result and the negotiated revision.
 pub(crate) fn initialize(
     params: Option<&Value>,
     faults: Faults,

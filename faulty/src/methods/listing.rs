@@ -13,7 +13,7 @@ use crate::{
     world::World,
 };
 
-/// A page of the list that the method asks for.
+/// Returns a page of the list for a method.
 pub(crate) fn list(
     world: &World,
     method: &str,
@@ -93,7 +93,7 @@ fn page(member: &str, from: usize, size: usize, entries: &[Value], faults: Fault
     page
 }
 
-/// Lists that differ from one time to the next.
+/// Makes lists differ between requests.
 fn unsettle(world: &World, from: usize, page: &mut Value, faults: Faults) {
     let Some(tools) = page["tools"].as_array_mut() else { return };
     let time = if from == 0 { world.listings.fetch_add(1, Ordering::Relaxed) } else { 0 };

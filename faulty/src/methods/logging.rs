@@ -13,7 +13,7 @@ use crate::{
 pub(crate) const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
 
-/// The index of the level that `logging/setLevel` asks for.
+/// The index of the level requested by `logging/setLevel`.
 pub(crate) fn level(params: &Value, faults: Faults) -> Result<usize, Failure> {
     let asked =
         params["level"].as_str().and_then(|asked| LEVELS.iter().position(|level| *level == asked));
@@ -25,7 +25,7 @@ pub(crate) fn level(params: &Value, faults: Faults) -> Result<usize, Failure> {
     }
 }
 
-/// Logs, if the client wants to know.
+/// Sends a log message, if the client requested that level.
 pub(crate) fn log(
     outbox: &Outbox,
     wanted: Option<usize>,

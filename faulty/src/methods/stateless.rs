@@ -1,4 +1,4 @@
-//! What 2026-07-28 wants of every request, and `server/discover`.
+//! Requirements of 2026-07-28 on every request, and `server/discover`.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::{
 pub(crate) const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
 const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
 
-/// Why a request is refused before its method counts.
+/// Why a request is refused before dispatch.
 pub(crate) fn refusal(params: &Value, faults: Faults) -> Option<Failure> {
     let meta = &params["_meta"];
     let Some(version) = meta[VERSION].as_str() else {
@@ -50,7 +50,7 @@ pub(crate) fn discover(faults: Faults) -> Value {
     result
 }
 
-/// A result as 2026-07-28 wants it.
+/// Completes a result for 2026-07-28.
 pub(crate) fn complete(mut result: Value, faults: Faults) -> Value {
     if !faults.has(Fault::ResultTypeMissing) {
         result["resultType"] = json!("complete");

@@ -47,7 +47,8 @@ pub(crate) fn change(
     Some(Ok(json!({})))
 }
 
-/// `subscriptions/listen`: acknowledges, and returns who listens. None if the subscription is refused or over.
+/// `subscriptions/listen`: acknowledges it, and returns the listener. None if the subscription was
+/// refused or has ended.
 pub(crate) fn listen(server: &Server, params: &Value, reply: &Reply) -> Option<Arc<Listener>> {
     let faults = server.faults;
     let Some(filter) = params["notifications"].as_object() else {

@@ -1,4 +1,4 @@
-//! Calls as tasks (2025-11-25). The work is done before anybody can ask about it.
+//! Calls as tasks (2025-11-25). The work is done before the task is created.
 
 use std::sync::Mutex;
 
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{faults::Fault, reply::Failure, revision::Revision, server::Faults, world::held};
 
-/// The tool that runs as a task if it is asked to.
+/// The tool that can run as a task.
 pub(crate) const TOOL: &str = "weather";
 const TIME: &str = "2026-01-01T00:00:00Z";
 
@@ -20,13 +20,13 @@ struct Task {
     is_fetched: bool,
 }
 
-/// Whether a call is to run as a task.
+/// Whether a call requests a task.
 pub(crate) fn is_asked_for(params: &Value, revision: Revision) -> bool {
     revision == Revision::V2025_11_25 && params["task"].is_object() && params["name"] == TOOL
 }
 
 impl Tasks {
-    /// Keeps a result for later, and answers with a task.
+    /// Stores a result, and answers with a task.
     pub(crate) fn create(&self, params: &Value, result: Value) -> Value {
         let mut tasks = held(&self.0);
         let ttl = params["task"]["ttl"].clone();

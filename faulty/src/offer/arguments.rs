@@ -1,10 +1,10 @@
-//! Arguments against the schema of their tool: the few keywords that the tools here use.
+//! Validates arguments against the schema of their tool, for the few keywords used here.
 
 use serde_json::Value;
 
 use crate::{faults::Fault, server::Faults};
 
-/// The first thing that is wrong with arguments.
+/// The first problem with arguments.
 pub(crate) fn problem(schema: &Value, arguments: &Value, faults: Faults) -> Option<String> {
     let members = arguments.as_object()?;
     if !faults.has(Fault::MissingArgumentAccepted) {

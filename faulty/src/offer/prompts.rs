@@ -16,7 +16,7 @@ pub(crate) fn prompts() -> Vec<Value> {
     ]
 }
 
-/// What a prompt says.
+/// The messages of a prompt.
 pub(crate) fn get(name: &str, arguments: &Value, faults: Faults) -> Result<Value, Failure> {
     let prompts = prompts();
     let Some(prompt) = prompts.iter().find(|prompt| prompt["name"] == name) else {

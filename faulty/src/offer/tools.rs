@@ -7,7 +7,7 @@ use crate::{faults::Fault, methods::tasks, revision::Revision, server::Faults, w
 pub(crate) const CITIES: [&str; 3] = ["Lisbon", "Oslo", "Quito"];
 pub(crate) const UNITS: [&str; 2] = ["celsius", "fahrenheit"];
 
-/// All tools in the form of the revision, with what the fault does to them.
+/// All tools in the form of the revision, as changed by the fault.
 pub(crate) fn tools(world: &World, revision: Revision, faults: Faults) -> Vec<Value> {
     let mut tools = correct();
     if world.has_extra() {
@@ -147,7 +147,7 @@ fn tool(
     json!({"name": name, "title": name, "description": description, "inputSchema": schema, "annotations": annotations})
 }
 
-/// What a fault changes in the list. The tool in question is on the first page.
+/// Applies a fault to the list. The affected tool is on the first page.
 fn spoil(tools: &mut [Value], faults: Faults) {
     match faults.0 {
         Some(Fault::ToolNamesRepeat) => tools[1]["name"] = json!("echo"),

@@ -13,7 +13,7 @@ use crate::{
     server::{Found, Wire, findings, found_in, settings, test},
 };
 
-/// How many servers are tested at once.
+/// Number of servers tested concurrently.
 const AT_ONCE: usize = 4;
 
 /// A fault as the server lists it.
@@ -38,7 +38,7 @@ fn listed() -> BTreeMap<String, Listed> {
         .collect()
 }
 
-/// What is found about a fault, with these probes only.
+/// The findings about a fault, with only these probes.
 async fn found(fault: &str, listed: &Listed, wire: Wire, only: &[&str]) -> Vec<Found> {
     match test(Some(fault), wire, settings(&listed.revision, only)).await {
         Ok(report) => findings(&report),
@@ -57,11 +57,11 @@ struct Run<'a> {
 }
 
 impl Run<'_> {
-    /// What is found instead, if the rule is not.
+    /// The findings instead, if the rule is not among them.
     async fn unseen(self) -> Option<String> {
         let Run { fault, about, wire, probe, rule } = self;
         let found = found(fault, about, wire, &[probe]).await;
-        // What shows at either end of a conversation may show in those that others share.
+        // A fault at either end of a conversation may show in a shared conversation.
         let is_found = found
             .iter()
             .any(|found| [probe, "discover", "end"].contains(&&*found.probe) && found.rule == rule);
@@ -110,7 +110,8 @@ async fn every_fault_is_found_by_the_rule_that_is_meant() {
         .filter_map(std::future::ready)
         .collect()
         .await;
-    // A call must still run when it is cancelled, which a busy machine may prevent: once more, alone.
+    // A call must still be running when it is cancelled, which may fail on a busy machine: try
+    // those again alone.
     let wrong: Vec<String> =
         stream::iter(missed).filter_map(|run| async move { run.unseen().await }).collect().await;
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
@@ -127,7 +128,7 @@ async fn what_cannot_be_found_is_not_found() {
     }
     let wrong: Vec<String> = stream::iter(runs)
         .map(|(fault, about, wire, reason)| async move {
-            // Nothing that is slow may be blamed here.
+            // Slowness must not be blamed here.
             let mut settings = settings(&about.revision, &[]);
             settings.limits = Limits::default();
             settings.phases = vec![Phase::Protocol, Phase::Tools];
@@ -143,8 +144,8 @@ async fn what_cannot_be_found_is_not_found() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// An answer of ours and a cancellation of theirs may cross, so nobody is blamed for it, although
-/// `plumb check` warns of it in a recording.
+/// An answer of the client and a cancellation by the server may cross, so this is not blamed,
+/// although `plumb check` warns about it in a recording.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancellation_after_the_answer_is_not_held_against_a_server() {
     let settings = settings("2025-11-25", &["handshake", "ids", "lists", "calls"]);

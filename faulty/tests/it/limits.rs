@@ -1,4 +1,4 @@
-//! The time limit holds whatever a server does, and blames it for nothing.
+//! The time limit holds whatever a server does, and is not held against the server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,7 +6,7 @@ use mcp_probe::{Limits, Outcome, RunError, Settings};
 
 use crate::server::{Wire, findings, settings, test};
 
-/// Nothing but the limit of all ends what waits for this.
+/// A timeout so long that only the overall limit applies.
 const FOR_EVER: Duration = Duration::from_secs(24 * 60 * 60);
 
 fn limited(seconds: u64, only: &[&str]) -> Settings {
@@ -23,10 +23,9 @@ async fn a_tool_that_hangs_does_not_hold_up_the_report() {
         let settings = limited(15, &["tools/status"]);
         let report = test(Some("tool-hangs"), wire, settings).await.unwrap();
         assert!(report.out_of_time);
-        let cut = report
-            .results
-            .iter()
-            .filter(|result| result.outcome == Outcome::Skipped("the time is up".to_owned()));
+        let cut = report.results.iter().filter(|result| {
+            result.outcome == Outcome::Skipped("the time limit was reached".to_owned())
+        });
         assert!(cut.count() > 1, "{:?}", report.results);
         assert_eq!(findings(&report), []);
     }
@@ -45,5 +44,5 @@ async fn a_server_that_says_nothing_is_given_up() {
     let Err(RunError::Unreachable { reason, .. }) = run.run(&mut ignored).await else {
         panic!("it says nothing");
     };
-    assert_eq!(reason, "the time was up before it had answered");
+    assert_eq!(reason, "the time limit was reached before it answered");
 }

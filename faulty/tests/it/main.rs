@@ -1,4 +1,4 @@
-//! Tests the testers: every fault of the family must be found by name, and nothing without a fault.
+//! Tests the tester: every fault must be found by its rule, and nothing without a fault.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 

@@ -12,7 +12,7 @@ use mcp_probe::{Event, Launch, Limits, Report, Run, RunError, Settings, Target};
 use mcp_rules::{Engine, LineReader, Observer, RecordingInfo, Setting, Severity};
 use mcp_schema::Schemas;
 
-/// What messages are judged by; made once, as it takes a while.
+/// The engine that judges messages; created once, since that takes a while.
 pub(crate) static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
     let mut settings = mcp_rules::Settings::default();
     // Off by default, as the specification leaves the choice.
@@ -22,7 +22,7 @@ pub(crate) static ENGINE: LazyLock<Arc<Engine>> = LazyLock::new(|| {
     Arc::new(Engine::new(Schemas::embedded(), settings))
 });
 
-/// How messages travel.
+/// The transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Wire {
     Stdio,
@@ -42,7 +42,7 @@ impl Wire {
     }
 }
 
-/// A finding, as far as it is expected: the probe that raised it, and the rule.
+/// A finding: the probe that made it, and the rule.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Found {
     pub(crate) probe: String,
@@ -50,12 +50,12 @@ pub(crate) struct Found {
     pub(crate) message: String,
 }
 
-/// A process that ends with its owner.
+/// A process that is killed on drop.
 struct Listening(Child);
 
 impl Drop for Listening {
     fn drop(&mut self) {
-        // It may have died of its fault.
+        // It may have died already, because of its fault.
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
@@ -126,7 +126,7 @@ pub(crate) fn found_in(recording: &[u8]) -> Vec<&'static str> {
     found
 }
 
-/// Tests everything at one revision, without waiting long for what does not come.
+/// Settings that test everything at one revision, with short timeouts.
 pub(crate) fn settings(revision: &str, only: &[&str]) -> Settings {
     let limits = Limits {
         answer: Duration::from_secs(2),

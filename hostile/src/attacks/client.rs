@@ -1,4 +1,4 @@
-//! Against a client, as a server that it was told to use.
+//! Attacks on a client by its server.
 
 use std::{
     net::TcpListener,
@@ -13,7 +13,7 @@ use crate::{
     websocket,
 };
 
-/// Pings without end, whose pongs nobody reads.
+/// Endless pings, with the pongs not read.
 pub(crate) fn pings_unread(stage: &Stage) -> anyhow::Result<Outcome> {
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let url = format!("ws://{}", listener.local_addr()?);

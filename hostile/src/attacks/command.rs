@@ -1,4 +1,4 @@
-//! Against `plumb check`, with files that somebody else has written.
+//! Attacks on `plumb check` with files from an untrusted source.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -24,7 +24,7 @@ pub(crate) fn open_braces(stage: &Stage) -> anyhow::Result<Outcome> {
     let folder = Folder::new("braces")?;
     let file = folder.write("trace.jsonl", &"{\n".repeat(stage.times(10 << 20, 1 << 20)))?;
     let mut check = Program::start(stage, "plumb", &["check", text(&file)?])?;
-    // Its output must not block it; the peak is that of the last look before its end.
+    // Drop its output, so that it does not block. The peak is the last value seen before its exit.
     drop(check.stdout()?);
     let mut peak = 0;
     let ended = loop {
@@ -37,7 +37,7 @@ pub(crate) fn open_braces(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(Outcome::new().memory(peak, 200).check(ended.is_ok(), "it ends"))
 }
 
-/// `plumb check … | head -1`: the exit code must still tell that there are errors.
+/// `plumb check … | head -1`: the exit code must still report errors.
 pub(crate) fn reader_leaves(stage: &Stage) -> anyhow::Result<Outcome> {
     let folder = Folder::new("reader")?;
     let file = folder.write("trace.jsonl", &"{\"jsonrpc\":\"1.0\",\"id\":1}\n".repeat(20_000))?;
@@ -50,7 +50,7 @@ pub(crate) fn reader_leaves(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(Outcome::new().check(status.code() == Some(1), format!("exit code {:?}", status.code())))
 }
 
-/// Things in a folder that are not files of it.
+/// Links, pipes and devices in a folder.
 pub(crate) fn folder(stage: &Stage) -> anyhow::Result<Outcome> {
     let (folder, outside) = (Folder::new("folder")?, Folder::new("outside")?);
     folder.write("good.jsonl", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"}\n")?;

@@ -1,4 +1,4 @@
-//! Against the connections of a server.
+//! Attacks on the connections of a server.
 
 use std::{
     io::{Read as _, Write as _},
@@ -23,7 +23,7 @@ pub(crate) fn idle(stage: &Stage) -> anyhow::Result<Outcome> {
     for _ in 0..files + 100 {
         open.push(http::connect(&address)?);
     }
-    // Idle connections give way, which takes a moment.
+    // Idle connections are closed to make room, which takes a moment.
     let mut is_served = false;
     let start = Instant::now();
     while !is_served && start.elapsed() < Duration::from_secs(20) {
@@ -34,7 +34,7 @@ pub(crate) fn idle(stage: &Stage) -> anyhow::Result<Outcome> {
         .check(is_served, format!("a newcomer is served beside {} idle ones", open.len())))
 }
 
-/// Thousands of connections at once, each of which is used, kept, and used again.
+/// Thousands of concurrent connections, each used, kept open, and used again.
 pub(crate) fn many(stage: &Stage) -> anyhow::Result<Outcome> {
     let wanted = stage.times(5_000, 500);
     let files = raise_file_limit()?;
@@ -52,7 +52,7 @@ pub(crate) fn many(stage: &Stage) -> anyhow::Result<Outcome> {
             Err(_) => break,
         }
     }
-    // Only those that are still served were held.
+    // Count only connections that are still served.
     let held = open.iter_mut().filter_map(|connection| connection.discover().ok());
     let held = held.filter(|is_served| *is_served).count();
     let said = format!("{held} of {wanted} connections held; at most {files} files may be open");
@@ -62,7 +62,7 @@ pub(crate) fn many(stage: &Stage) -> anyhow::Result<Outcome> {
         .answers(healthy.stop(), stage.times(20, 3)))
 }
 
-/// Requests whose heads never end: the connections must not stay open for good.
+/// Requests whose heads never end: the connections must not stay open forever.
 pub(crate) fn slow_heads(stage: &Stage) -> anyhow::Result<Outcome> {
     let mut server = Program::start(stage, "example-http-beside-routes", &[])?;
     let address = server.address()?;
@@ -74,7 +74,7 @@ pub(crate) fn slow_heads(stage: &Stage) -> anyhow::Result<Outcome> {
         open.push(stream);
     }
     let start = Instant::now();
-    // Servers give a head some ten seconds or more.
+    // Servers allow at least ten seconds for a head.
     let limit = Duration::from_secs(60);
     while !open.is_empty() && start.elapsed() < limit {
         thread::sleep(Duration::from_secs(1));

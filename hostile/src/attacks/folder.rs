@@ -5,7 +5,7 @@ use std::{
 
 use anyhow::Context as _;
 
-/// A folder that is removed when it is dropped.
+/// A temporary folder, removed on drop.
 pub(super) struct Folder(PathBuf);
 
 impl Folder {

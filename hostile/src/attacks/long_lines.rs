@@ -1,4 +1,4 @@
-//! Lines of 64 MB, four times what a message may have.
+//! Lines of 64 MB, four times the message limit.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},
@@ -17,12 +17,13 @@ use crate::{
 const PIECE: usize = 1 << 20;
 const PING: &str = "{\"jsonrpc\":\"2.0\",\"id\":7,\"method\":\"ping\"}\n";
 
-/// Writes lines that are too long, then a ping. Whoever has the input decides when it ends.
+/// Writes overlong lines, then a ping. Returns the input, so that the caller decides when to close
+/// it.
 fn flood(mut input: ChildStdin, lines: usize) -> JoinHandle<ChildStdin> {
     thread::spawn(move || {
         let piece = vec![b'x'; PIECE];
         for _ in 0..lines {
-            // Should the program have ended, no answer comes.
+            // If the program has exited, there is no answer.
             let _ = (0..64).try_for_each(|_| input.write_all(&piece));
             let _ = input.write_all(b"\n");
         }
@@ -31,7 +32,7 @@ fn flood(mut input: ChildStdin, lines: usize) -> JoinHandle<ChildStdin> {
     })
 }
 
-/// What becomes of a program that reads such lines, and whether it answers a ping behind them.
+/// Measures a program that reads such lines, and whether it answers a ping after them.
 fn outcome(mut program: Program, lines: usize, budget: u64) -> anyhow::Result<Outcome> {
     let writer = flood(program.stdin()?, lines);
     let said = BufReader::new(program.stdout()?).lines();

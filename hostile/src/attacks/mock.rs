@@ -1,4 +1,4 @@
-//! Against `plumb mock`.
+//! Attacks on `plumb mock`.
 
 use std::{io::Write as _, thread, time::Duration};
 
@@ -9,7 +9,7 @@ use crate::{
     stage::Stage,
 };
 
-/// Short requests for a long answer, which nobody reads.
+/// Short requests for a long answer, which is not read.
 pub(crate) fn answers_unread(stage: &Stage) -> anyhow::Result<Outcome> {
     let folder = Folder::new("mock")?;
     let long = "x".repeat(4 << 20);
@@ -23,7 +23,7 @@ pub(crate) fn answers_unread(stage: &Stage) -> anyhow::Result<Outcome> {
     let file = folder.write("trace.jsonl", &recording)?;
     let mut mock = Program::start(stage, "plumb", &["mock", text(&file)?])?;
     let mut input = mock.stdin()?;
-    // At some point nothing more is read; the end of the program frees the writer.
+    // At some point the program stops reading; its end unblocks the writer.
     let writer = thread::spawn(move || {
         for id in 0..2_000 {
             let ask = format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"method\":\"tools/list\"}}\n");

@@ -1,4 +1,4 @@
-//! The attacks, by what they go against.
+//! The attacks, by target.
 
 mod client;
 mod command;
@@ -12,7 +12,7 @@ mod websocket;
 
 use crate::{outcome::Outcome, stage::Stage};
 
-/// Something a stranger can do.
+/// An attack that an anonymous peer can mount.
 pub(crate) struct Attack {
     pub(crate) name: &'static str,
     pub(crate) run: fn(&Stage) -> anyhow::Result<Outcome>,
@@ -49,8 +49,8 @@ pub(crate) const ATTACKS: &[Attack] = &[
     Attack { name: "check: terminal escapes in names", run: command::escapes },
 ];
 
-/// Whether a terminal would act on a text: control characters but for line ends, or characters that
-/// turn text around or hide it.
+/// Whether a text could control a terminal: control characters except line ends, or characters that
+/// reverse or hide text.
 fn shows_controls(text: &[u8]) -> bool {
     let Ok(text) = std::str::from_utf8(text) else {
         return true;

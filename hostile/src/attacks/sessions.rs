@@ -1,4 +1,4 @@
-//! Against a server with sessions.
+//! Attacks on a server with sessions.
 
 use crate::{
     healthy::Healthy,
@@ -10,7 +10,7 @@ use crate::{
 
 const SERVER: &str = "example-conformance-server";
 
-/// A server, its address, and somebody who uses it.
+/// A server, its address, and a well-behaved client.
 fn start(stage: &Stage) -> anyhow::Result<(Program, String, Healthy)> {
     let mut server = Program::start(stage, SERVER, &["--port", "0"])?;
     let address = server.address()?;
@@ -19,12 +19,12 @@ fn start(stage: &Stage) -> anyhow::Result<(Program, String, Healthy)> {
 }
 
 fn end(stage: &Stage, server: &Program, healthy: Healthy, budget: u64) -> anyhow::Result<Outcome> {
-    // Short attacks leave others little time to ask.
+    // Quick attacks leave other clients little time.
     let wanted = stage.times(20, 3);
     Ok(Outcome::new().memory(server.peak()?, budget).answers(healthy.stop(), wanted))
 }
 
-/// Names that a session keeps.
+/// Large client names, which a session keeps.
 pub(crate) fn large_names(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let name = stage.big();
@@ -37,7 +37,7 @@ pub(crate) fn large_names(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(end(stage, &server, healthy, 250)?.check(left <= 150, format!("{left} of 150 MB left")))
 }
 
-/// Answers that repeat what was asked, kept for clients that come back.
+/// Errors that quote the request, kept for clients that resume.
 pub(crate) fn large_errors(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let name = stage.big();
@@ -54,7 +54,7 @@ pub(crate) fn large_errors(stage: &Stage) -> anyhow::Result<Outcome> {
         .check(longest < 10_000, format!("answers of up to {longest} bytes")))
 }
 
-/// Calls that wait for an answer that never comes, each with a large question.
+/// Calls with a large question to the client, which is never answered.
 pub(crate) fn open_questions(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let message = stage.big();
@@ -73,7 +73,7 @@ pub(crate) fn open_questions(stage: &Stage) -> anyhow::Result<Outcome> {
     end(stage, &server, healthy, 700)
 }
 
-/// Tokens that are kept until their calls end, and after.
+/// Progress tokens, which are kept until their calls end.
 pub(crate) fn large_tokens(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let token = stage.big();
@@ -89,7 +89,7 @@ pub(crate) fn large_tokens(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(end(stage, &server, healthy, 250)?.check(left <= 150, format!("{left} of 150 MB left")))
 }
 
-/// All sessions that a server has; others must still get one.
+/// Takes all sessions; other clients must still get one.
 pub(crate) fn all_sessions(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let mut opened = 0;
@@ -101,7 +101,7 @@ pub(crate) fn all_sessions(stage: &Stage) -> anyhow::Result<Outcome> {
         .check(is_served, format!("a newcomer is served after {opened} sessions")))
 }
 
-/// Ids with halves of surrogate pairs, which are compared by their spelling.
+/// Ids with lone surrogates, which are compared by spelling.
 pub(crate) fn surrogates(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let entries = stage.times(200_000, 20_000);
@@ -112,7 +112,7 @@ pub(crate) fn surrogates(stage: &Stage) -> anyhow::Result<Outcome> {
     end(stage, &server, healthy, 400)
 }
 
-/// Entries that are no messages at all.
+/// Batch entries that are not messages.
 pub(crate) fn zeros(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let batch = format!("[{}0]", "0,".repeat(1_000_000));
@@ -123,7 +123,7 @@ pub(crate) fn zeros(stage: &Stage) -> anyhow::Result<Outcome> {
     end(stage, &server, healthy, 150)
 }
 
-/// Names that are nearly those of known notifications.
+/// Names similar to those of known notifications.
 pub(crate) fn unknown(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let session = Session::plain(&address)?;
@@ -136,7 +136,7 @@ pub(crate) fn unknown(stage: &Stage) -> anyhow::Result<Outcome> {
     end(stage, &server, healthy, 100)
 }
 
-/// What two readers may understand differently.
+/// Duplicate members, which readers may interpret differently.
 pub(crate) fn duplicates(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let session = Session::plain(&address)?;
@@ -153,7 +153,7 @@ pub(crate) fn duplicates(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// An `initialize` that is no request: whoever waits for its answer waits for good.
+/// An `initialize` without an id, to which there is no answer: the connection must not hang.
 pub(crate) fn handshakes_without_id(stage: &Stage) -> anyhow::Result<Outcome> {
     let (server, address, healthy) = start(stage)?;
     let handshake = format!(
@@ -164,7 +164,7 @@ pub(crate) fn handshakes_without_id(stage: &Stage) -> anyhow::Result<Outcome> {
     let is_answered =
         |answer: anyhow::Result<http::Response>| answer.is_ok_and(|answer| answer.status() == 400);
     let ask = || http::exchange(&address, &http::request(&handshake, ""));
-    // One that hangs is enough; the others would only take time.
+    // Stop at the first that hangs, to save time.
     let answered = (0..count).take_while(|_| is_answered(ask())).count();
     let peak = server.peak()?;
     let answers = healthy.stop();

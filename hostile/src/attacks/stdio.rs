@@ -1,4 +1,4 @@
-//! Against a server on its standard streams.
+//! Attacks on a stdio server.
 
 use std::{
     io::{Read as _, Write as _},
@@ -9,7 +9,7 @@ use crate::{outcome::Outcome, process::Program, stage::Stage};
 
 const SERVER: &str = "example-stdio-tools";
 
-/// Ids that are kept while their requests are served, and sent back.
+/// Large ids, which are kept while their requests are served, and returned.
 pub(crate) fn large_ids(stage: &Stage) -> anyhow::Result<Outcome> {
     let mut server = Program::start(stage, SERVER, &[])?;
     let mut input = server.stdin()?;

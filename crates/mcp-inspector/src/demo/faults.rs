@@ -1,7 +1,7 @@
 //! Rules that the demonstration server breaks on purpose.
 //!
-//! The server itself is sound; what it says is changed on its way out, if it was told to misbehave.
-//! The tool `break_rules` names the fault, so that each can be seen when somebody wants to.
+//! The server itself is correct; if the switch `misbehave` is on, its messages are changed on the
+//! way out. The tool `break_rules` chooses the fault.
 
 use std::collections::HashMap;
 
@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 
 use super::Demo;
 
-/// What becomes of a message.
+/// What the server sends instead of a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Said {
+pub(super) enum Output {
     /// A line on standard output.
     Line(Vec<u8>),
     /// A line on standard error.
@@ -20,11 +20,11 @@ pub(super) enum Said {
     Crash { cut: Option<Vec<u8>>, code: i32 },
 }
 
-/// The faults that can be asked for, and what they are.
+/// The faults that can be chosen, with their descriptions.
 pub(super) const FAULTS: &[(&str, &str)] = &[
     ("log-line", "a log line on standard output"),
-    ("stderr", "a line on standard error, which is no fault"),
-    ("wrong-id", "an answer with an id that nobody has asked with"),
+    ("stderr", "a line on standard error, which is not a fault"),
+    ("wrong-id", "an answer with an id that no request had"),
     ("id-type", "an answer whose id is a string instead of a number"),
     ("no-content", "a result without `content`"),
     ("bad-content", "content of a type that does not exist"),
@@ -32,7 +32,7 @@ pub(super) const FAULTS: &[(&str, &str)] = &[
     ("no-jsonrpc", "an answer without `jsonrpc`"),
     ("truncated", "an answer that ends in the middle"),
     ("duplicate", "the same answer twice"),
-    ("bad-progress", "progress that goes backwards, for a token that nobody gave"),
+    ("bad-progress", "progress that goes backwards, for an unknown token"),
     ("bad-log-level", "a log message of a level that does not exist"),
     ("output-mismatch", "structured content that breaks the tool's output schema"),
     ("ajv-errors", "invalid params, with errors as ajv writes them"),
@@ -40,16 +40,16 @@ pub(super) const FAULTS: &[(&str, &str)] = &[
     ("crash", "the end of the process in the middle of an answer"),
 ];
 
-/// The tool that asks for them.
+/// The name of the tool that chooses them.
 pub(super) const TOOL: &str = "break_rules";
-/// Calls that are remembered.
+/// Maximum number of calls to remember.
 const MOST: usize = 1000;
 
-/// Changes what the server says.
+/// Changes the messages of the server.
 #[derive(Debug)]
 pub(super) struct Faults {
     demo: Demo,
-    /// What is asked for, by the id of the call.
+    /// The chosen faults by id of the call.
     wanted: HashMap<String, Value>,
 }
 
@@ -58,7 +58,7 @@ impl Faults {
         Faults { demo, wanted: HashMap::new() }
     }
 
-    /// Notes what a client asks for.
+    /// Notes the fault that a client chooses.
     pub(super) fn heard(&mut self, text: &[u8]) {
         let Ok(message) = serde_json::from_slice::<Value>(text) else { return };
         if message.get("id").is_some() && message.get("method").is_some() {
@@ -69,9 +69,9 @@ impl Faults {
         }
     }
 
-    /// What is said instead of a message.
-    pub(super) fn said(&mut self, text: &[u8]) -> Vec<Said> {
-        let plain = || vec![Said::Line(text.to_vec())];
+    /// What to send instead of a message.
+    pub(super) fn said(&mut self, text: &[u8]) -> Vec<Output> {
+        let plain = || vec![Output::Line(text.to_vec())];
         let Ok(mut message) = serde_json::from_slice::<Value>(text) else { return plain() };
         let asked = message.get("id").and_then(|id| self.wanted.remove(&id.to_string()));
         let Some(asked) = asked.filter(|_| message.get("method").is_none()) else { return plain() };
@@ -127,15 +127,15 @@ fn add_bad_tools(message: &mut Value) {
     }));
 }
 
-fn broken(fault: &str, mut message: Value) -> Vec<Said> {
+fn broken(fault: &str, mut message: Value) -> Vec<Output> {
     let text = message.to_string();
     let id = message["id"].clone();
     match fault {
         "log-line" => {
-            return vec![Said::Line(b"INFO demo: about to answer".to_vec()), line(&message)];
+            return vec![Output::Line(b"INFO demo: about to answer".to_vec()), line(&message)];
         }
         "stderr" => {
-            return vec![Said::Error("demo: something to note".to_owned()), line(&message)];
+            return vec![Output::Error("demo: something to note".to_owned()), line(&message)];
         }
         "wrong-id" => message["id"] = json!(4711),
         "id-type" => message["id"] = json!(id.to_string()),
@@ -143,7 +143,7 @@ fn broken(fault: &str, mut message: Value) -> Vec<Said> {
         "bad-content" => message["result"]["content"][0]["type"] = json!("txet"),
         "result-and-error" => message["error"] = json!({ "code": -32000, "message": "both" }),
         "no-jsonrpc" => drop(remove(&mut message, "jsonrpc")),
-        "truncated" => return vec![Said::Line(half(&text))],
+        "truncated" => return vec![Output::Line(half(&text))],
         "duplicate" => return vec![line(&message), line(&message)],
         "bad-progress" => {
             let told = |progress: i32| {
@@ -173,8 +173,8 @@ fn broken(fault: &str, mut message: Value) -> Vec<Said> {
         }
         "no-answer" => return Vec::new(),
         "crash" => {
-            let last = Said::Error("demo: panicked: the worst has happened".to_owned());
-            return vec![last, Said::Crash { cut: Some(half(&text)), code: 3 }];
+            let last = Output::Error("demo: panicked: this is a simulated crash".to_owned());
+            return vec![last, Output::Crash { cut: Some(half(&text)), code: 3 }];
         }
         _ => {}
     }
@@ -185,8 +185,8 @@ fn half(text: &str) -> Vec<u8> {
     text.as_bytes()[..text.len() / 2].to_vec()
 }
 
-fn line(message: &Value) -> Said {
-    Said::Line(message.to_string().into_bytes())
+fn line(message: &Value) -> Output {
+    Output::Line(message.to_string().into_bytes())
 }
 
 fn remove(value: &mut Value, name: &str) -> Option<Value> {
@@ -204,11 +204,11 @@ mod tests {
         let call = br#"{"id":1,"method":"tools/call","params":{"name":"break_rules","arguments":{"fault":"no-jsonrpc"}}}"#;
         let answer = br#"{"jsonrpc":"2.0", "id":1,"result":{"content":[]}}"#;
         faults.heard(call);
-        assert_eq!(faults.said(answer), [Said::Line(answer.to_vec())]);
+        assert_eq!(faults.said(answer), [Output::Line(answer.to_vec())]);
         demo.switch(Some(true), None);
         faults.heard(call);
         let changed = br#"{"id":1,"result":{"content":[]}}"#;
-        assert_eq!(faults.said(answer), [Said::Line(changed.to_vec())]);
+        assert_eq!(faults.said(answer), [Output::Line(changed.to_vec())]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! A server to try things with, in this process.
+//! The built-in demonstration server, running in this process.
 
 mod faults;
 mod tools;
@@ -12,8 +12,8 @@ use mcp_core::{Inbound, Outbound, OutboundRole, Side, Transport as _};
 use mcp_proxy::{Observation, Tap};
 use mcp_sdk::transport::memory;
 
-use self::faults::{Faults, Said};
-use crate::speak::wire::Ends;
+use self::faults::{Faults, Output};
+use crate::speak::wire::ServerEnd;
 
 /// The built-in server. Cheap to clone.
 #[derive(Debug, Clone, Default)]
@@ -25,7 +25,7 @@ struct Switches {
     tool_results: AtomicBool,
 }
 
-/// Messages that may wait in either direction.
+/// Maximum number of messages queued in either direction.
 const QUEUE: usize = 64;
 
 impl Demo {
@@ -48,8 +48,8 @@ impl Demo {
         (misbehaves.load(Ordering::Relaxed), tool_results.load(Ordering::Relaxed))
     }
 
-    /// Serves one client until it leaves, and tells how it ended.
-    pub(crate) async fn converse(&self, mut ends: Ends, tap: &Tap) -> String {
+    /// Serves one client until it disconnects, and returns how the conversation ended.
+    pub(crate) async fn converse(&self, mut ends: ServerEnd, tap: &Tap) -> String {
         let server = match tools::server() {
             Ok(server) => server,
             Err(error) => return format!("the server cannot start: {error}"),
@@ -80,7 +80,7 @@ impl Demo {
                             break;
                         }
                         if !std::mem::replace(&mut is_greeted, true) {
-                            tap.observe(Observation::stderr("demo: a client has come"));
+                            tap.observe(Observation::stderr("demo: a client has connected"));
                         }
                     }
                     None => break,
@@ -92,7 +92,7 @@ impl Demo {
         "the server exited with code 0".to_owned()
     }
 
-    /// Passes what the client has sent, which may be several lines.
+    /// Forwards what the client sent, which may be several lines.
     async fn pass_on(
         &self,
         lines: &[u8],
@@ -111,18 +111,18 @@ impl Demo {
         Ok(())
     }
 
-    async fn say(&self, said: Said, ends: &Ends, tap: &Tap) -> Result<(), String> {
+    async fn say(&self, said: Output, ends: &ServerEnd, tap: &Tap) -> Result<(), String> {
         match said {
-            Said::Line(text) => {
+            Output::Line(text) => {
                 tap.observe(Observation::stdio(Side::Server, text.clone()));
                 let _ = ends.to_us.send(text.into()).await;
                 Ok(())
             }
-            Said::Error(text) => {
+            Output::Error(text) => {
                 tap.observe(Observation::stderr(text.into_bytes()));
                 Ok(())
             }
-            Said::Crash { cut, code } => {
+            Output::Crash { cut, code } => {
                 if let Some(cut) = cut {
                     tap.observe(Observation::unterminated(Side::Server, cut));
                 }

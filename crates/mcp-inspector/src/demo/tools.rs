@@ -1,4 +1,4 @@
-//! What the demonstration server offers.
+//! The tools, resources and prompts of the demonstration server.
 
 use std::{collections::BTreeMap, time::Duration};
 
@@ -114,7 +114,7 @@ fn list_faults(schema: &mut schemars::Schema) {
 
 pub(super) fn server() -> Result<Server, BuildError> {
     let builder = Server::builder("plumb-demo", env!("CARGO_PKG_VERSION"))
-        .instructions("A server to try the inspector with. Turn on `misbehave` to see faults.")
+        .instructions("A server to try the inspector on. Turn on `misbehave` to see faults.")
         .invalid_arguments(InvalidArguments::ProtocolError);
     others(tools(builder)).build()
 }
@@ -172,7 +172,8 @@ async fn convert(asked: Conversion, _: Context) -> Result<Structured<Converted>,
 
 async fn days_between(dates: Dates, _: Context) -> Result<String, Failure> {
     let Dates { from, to } = dates;
-    let day = |text: &str| day_of(text).ok_or_else(|| Failure::new(format!("{text} is no day")));
+    let day =
+        |text: &str| day_of(text).ok_or_else(|| Failure::new(format!("{text} is not a date")));
     let days = day(&to)? - day(&from)?;
     Ok(format!("{days} days"))
 }

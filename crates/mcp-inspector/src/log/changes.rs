@@ -6,24 +6,24 @@ use serde::Serialize;
 
 use crate::frame::Row;
 
-/// More changes than this are not remembered: who is further behind is told everything anew.
+/// Maximum number of changes to remember: a reader further behind gets everything again.
 const REMEMBERED: usize = 65_536;
 
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     numbers: VecDeque<u64>,
-    /// How many changes came before the first that is remembered.
+    /// The number of changes before the first remembered one.
     forgotten: u64,
 }
 
-/// What a reader does not know yet.
+/// Changes that a reader has not seen.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Since {
-    /// Where to go on.
+    /// The cursor to continue from.
     pub(crate) cursor: u64,
-    /// Whether the reader has missed changes, so that it must be told everything anew.
+    /// Whether the reader has missed changes and must be sent everything again.
     pub(crate) is_behind: bool,
-    /// The rows as they are now.
+    /// The current rows.
     pub(crate) rows: Vec<Row>,
 }
 
@@ -36,7 +36,7 @@ impl Changes {
         }
     }
 
-    /// Forgets all changes, so that all readers begin anew.
+    /// Forgets all changes, so that all readers start over.
     pub(super) fn begun_anew(self) -> Changes {
         Changes { forgotten: self.end() + 1, numbers: VecDeque::new() }
     }
@@ -59,7 +59,7 @@ impl Changes {
         let skipped = usize::try_from(cursor - self.forgotten).unwrap_or(usize::MAX);
         let numbers: Vec<u64> = self.numbers.iter().skip(skipped).take(most).copied().collect();
         let cursor = cursor + numbers.len() as u64;
-        // Each row once, as it is now.
+        // Each row once, in its current state.
         let numbers: BTreeSet<u64> = numbers.into_iter().collect();
         let rows = numbers.into_iter().filter_map(row).collect();
         Since { cursor, is_behind: false, rows }

@@ -1,4 +1,4 @@
-//! The frames that are kept, and what has changed about them.
+//! The log of frames, and the changes to it.
 
 mod changes;
 mod line_handler;
@@ -10,7 +10,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use mcp_proxy::{Passage, Watcher};
+use mcp_proxy::{TapEvent, Watcher};
 use mcp_rules::{Finding, Identity, Limits, LineReader, ReadLine};
 use memchr::memmem::Finder;
 use tokio::sync::watch;
@@ -22,10 +22,10 @@ use crate::{
     problems::{Problem, Problems},
 };
 
-/// Frames that are searched before others may use the log.
+/// Number of frames to search before releasing the lock.
 const SEARCHED_AT_ONCE: usize = 256;
 
-/// How much is kept.
+/// Limits of a log.
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::exhaustive_structs, reason = "callers set what they need")]
 pub struct LogLimits {
@@ -48,7 +48,7 @@ pub struct Log(Arc<Shared>);
 #[derive(Debug)]
 struct Shared {
     state: Mutex<State>,
-    /// Grows with every change.
+    /// Incremented with every change.
     version: watch::Sender<u64>,
 }
 
@@ -64,7 +64,7 @@ struct State {
     changes: Changes,
 }
 
-/// The rows that are kept, and what is gone.
+/// The range of rows in the log.
 #[derive(Debug, Clone, serde::Serialize)]
 pub(crate) struct Summary {
     /// Number of the first row that is kept.
@@ -81,13 +81,13 @@ impl Log {
         Log(Arc::new(Shared { state, version: watch::Sender::new(0) }))
     }
 
-    /// Keeps everything that passes a tap. Several taps may share a log: frames are numbered in the
-    /// order in which they come.
+    /// A watcher that adds everything that passes a tap. Several taps may share a log: frames are
+    /// numbered in order of arrival.
     pub fn watcher(&self, limits: &Limits) -> Watcher {
         self.watcher_telling(limits, |_| {})
     }
 
-    /// The same, and tells of every row.
+    /// Like [`Log::watcher`], and calls `tell` with every row.
     pub(crate) fn watcher_telling(
         &self,
         limits: &Limits,
@@ -96,8 +96,8 @@ impl Log {
         let log = self.clone();
         let mut reader = LineReader::new(limits);
         let mut numbers = Numbers::default();
-        Box::new(move |passage: &Passage<'_>| {
-            let row = reader.read(passage.line, |line| log.take(passage, line, &mut numbers));
+        Box::new(move |event: &TapEvent<'_>| {
+            let row = reader.read(event.line, |line| log.take(event, line, &mut numbers));
             if let Some(row) = row {
                 told(&row);
             }
@@ -106,25 +106,24 @@ impl Log {
 
     fn take(
         &self,
-        passage: &Passage<'_>,
+        event: &TapEvent<'_>,
         line: &ReadLine<'_>,
         numbers: &mut Numbers,
     ) -> Option<Row> {
         let mut state = self.lock();
         let mut row = None;
-        // What is only known at the end has no line of its own.
-        if !passage.line.is_empty() {
+        // Findings known only at the end have no line of their own.
+        if !event.line.is_empty() {
             let number = state.next();
-            numbers.note(passage.number, number, state.first);
-            let mut frame = Frame::of(number, line, passage.messages);
-            frame.row.held_back = !passage.refusals.is_empty();
-            frame.row.by_proxy =
-                passage.observation.is_some_and(mcp_proxy::Observation::is_by_proxy);
-            frame.row.judged = passage.judged;
+            numbers.note(event.number, number, state.first);
+            let mut frame = Frame::of(number, line, event.messages);
+            frame.row.held_back = !event.refusals.is_empty();
+            frame.row.by_proxy = event.observation.is_some_and(mcp_proxy::Observation::is_by_proxy);
+            frame.row.judged = event.judged;
             state.append(frame);
             row = state.get(number).map(|frame| frame.row.clone());
         }
-        for finding in passage.findings {
+        for finding in event.findings {
             if let Some(finding) = numbers.translated(finding) {
                 state.add(finding);
             }
@@ -161,7 +160,7 @@ impl Log {
         self.tell(state);
     }
 
-    /// Forgets everything: what comes is another recording.
+    /// Clears the log: the lines that follow are from another recording.
     pub fn begin_anew(&self) {
         let mut state = self.lock();
         let limits = state.limits;
@@ -184,7 +183,7 @@ impl Log {
         self.lock().problems.sorted()
     }
 
-    /// Shows a frame to `visit`, if it is kept.
+    /// Passes a frame to `visit`; `None` if it is no longer in the log.
     pub fn frame<R>(&self, number: u64, visit: impl FnOnce(&Frame) -> R) -> Option<R> {
         self.lock().get(number).map(visit)
     }
@@ -207,7 +206,7 @@ impl Log {
         state.changes.since(cursor, most, |number| state.get(number).map(|frame| frame.row.clone()))
     }
 
-    /// Tells about changes.
+    /// A receiver that is notified of changes.
     pub(crate) fn subscribe(&self) -> watch::Receiver<u64> {
         self.0.version.subscribe()
     }
@@ -222,7 +221,7 @@ impl Log {
         let mut found = Vec::new();
         let mut next = 0;
         loop {
-            // Traffic must not wait for all of it.
+            // Release the lock in between, so that traffic does not wait.
             let state = self.lock();
             next = next.max(state.first);
             if next >= state.next() {
@@ -238,7 +237,7 @@ impl Log {
         }
     }
 
-    /// Shows all frames that are kept, some at a time: traffic must not wait for all of them.
+    /// Passes all frames to `visit`, releasing the lock in between so that traffic does not wait.
     pub(crate) fn visit(&self, mut visit: impl FnMut(&Frame)) {
         let mut next = 0;
         loop {
@@ -255,7 +254,7 @@ impl Log {
         }
     }
 
-    /// All lines that are kept, for those who want a recording of them.
+    /// All lines in the log, to be saved as a recording.
     pub(crate) fn lines(&self) -> Vec<Vec<u8>> {
         self.lock().frames.iter().map(|frame| frame.line.clone()).collect()
     }
@@ -301,7 +300,7 @@ impl State {
     fn append(&mut self, frame: Frame) {
         let number = frame.row.number;
         if number != self.next() {
-            // Lines that nobody has shown us: what is kept stays consecutive.
+            // Lines are missing: drop the older ones, so that the log stays consecutive.
             self.frames.clear();
             self.bytes = 0;
             self.first = number;
@@ -320,7 +319,7 @@ impl State {
         }
     }
 
-    /// Joins a request and its answer.
+    /// Links a request and its answer.
     fn join(&mut self, request: u64, answer: u64) {
         let Some(asked_at) = self.get(request).map(|frame| frame.row.at) else { return };
         let Some(answered) = self.get_mut(answer) else { return };
@@ -332,7 +331,7 @@ impl State {
             answered.row.target = name;
         }
         if let Some(asked) = self.get_mut(request) {
-            // The first answer is the one that counts.
+            // Only the first answer is linked.
             if asked.row.pair.is_none() {
                 asked.row.pair = Some(answer);
                 asked.row.took = took;

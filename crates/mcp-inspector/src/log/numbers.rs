@@ -1,10 +1,10 @@
-//! Lines of one recording among the frames of a log.
+//! Maps lines of one recording to frames of a log.
 
 use std::collections::VecDeque;
 
 use mcp_rules::Finding;
 
-/// Which frame each line of a recording has become.
+/// Maps line numbers of a recording to frame numbers.
 #[derive(Debug, Default)]
 pub(super) struct Numbers {
     /// Lines and frames, both ascending.
@@ -12,7 +12,7 @@ pub(super) struct Numbers {
 }
 
 impl Numbers {
-    /// Notes that `line` is `frame`; frames before `first` are gone.
+    /// Records that `line` is `frame`; frames before `first` are gone.
     pub(super) fn note(&mut self, line: u64, frame: u64, first: u64) {
         while self.frames.front().is_some_and(|(_, frame)| *frame < first) {
             self.frames.pop_front();
@@ -20,7 +20,7 @@ impl Numbers {
         self.frames.push_back((line, frame));
     }
 
-    /// A finding that names frames instead of lines; `None` if its frame is gone.
+    /// Translates the line numbers of a finding to frame numbers; `None` if its frame is gone.
     pub(super) fn translated(&self, finding: &Finding) -> Option<Finding> {
         let mut finding = finding.clone();
         finding.line = Some(self.frame(finding.line?)?);

@@ -1,4 +1,4 @@
-//! Which frame answers which.
+//! Matches answers to requests.
 
 use std::collections::HashMap;
 
@@ -6,8 +6,8 @@ use mcp_core::Side;
 
 use crate::frame::{Kind, Row};
 
-/// Requests by their conversation, sender and id. When there are too many, the oldest half is
-/// forgotten: their answers are then shown without them.
+/// Open requests by conversation, sender and id. When there are too many, the oldest half is
+/// forgotten, and their answers remain unlinked.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     requests: HashMap<Key, u64>,

@@ -1,4 +1,4 @@
-//! Frames, each with its findings and its text.
+//! The frames of a report, each with its findings and text.
 
 use std::collections::BTreeSet;
 
@@ -12,16 +12,16 @@ use crate::{
     service::{text_of, with_line},
 };
 
-/// More frames would be too many for a page.
+/// Maximum number of frames on the page.
 const MOST_FRAMES: usize = 20_000;
-/// Longer texts are cut.
+/// Longer texts are truncated.
 const LONGEST: usize = 32 << 10;
-/// When the page is as large as this, no more texts are added.
+/// Page size in bytes beyond which no more texts are added.
 const LARGEST: usize = 64 << 20;
-/// More marks in a text are not drawn.
+/// Maximum number of marks in a text.
 const MOST_MARKS: usize = 200;
 
-/// The frames that are in the report: those with findings, and the newest.
+/// The frames in the report: those with findings, and the newest.
 #[derive(Debug)]
 pub(super) struct Chosen(BTreeSet<u64>);
 
@@ -82,14 +82,14 @@ fn write(page: &mut Markup, frame: &Frame, before: u64) {
         write_finding(page, finding, before);
     }
     if page.len() > LARGEST {
-        page.raw("<p class=\"quiet\">The text is left out: the report is too large already.</p>");
+        page.raw("<p class=\"quiet\">Text omitted: the report is too large.</p>");
     } else {
         with_line(line, |line| write_text(page, text_of(line), findings));
     }
     page.raw("</div></details>\n");
 }
 
-/// What the list of the page shows, in one line.
+/// Writes the row of a frame.
 fn write_row(page: &mut Markup, row: &Row, before: u64) {
     let arrow = match row.from {
         Some(Side::Client) => "client →",
@@ -115,7 +115,7 @@ fn write_row(page: &mut Markup, row: &Row, before: u64) {
     }
 }
 
-/// What a row is called.
+/// The name of a row.
 fn name(row: &Row) -> String {
     let method = row.method.as_deref().unwrap_or_default();
     let target = row.target.as_deref().unwrap_or_default();
@@ -190,7 +190,7 @@ fn write_text(page: &mut Markup, text: &[u8], findings: &[Finding]) {
     let mut at = 0;
     for (start, end) in spans {
         let (start, end) = (start.min(shown.len()), end.min(shown.len()));
-        // Inside one that is marked already, or beyond what is shown.
+        // Skip a span inside one that is already marked, or beyond the part shown.
         if start < at || start >= end {
             continue;
         }

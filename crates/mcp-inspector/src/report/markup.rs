@@ -1,4 +1,4 @@
-//! HTML in the making. Text becomes text, whatever is in it.
+//! Builds HTML. Text is always escaped.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ impl Markup {
         self.0.push_str(markup);
     }
 
-    /// Adds text. What cannot be seen is shown by its code.
+    /// Adds text. Invisible characters are shown as their code points.
     pub(super) fn text(&mut self, text: &str) {
         for character in text.chars() {
             match character {
@@ -31,7 +31,7 @@ impl Markup {
         }
     }
 
-    /// Adds a sentence in which code stands in backticks.
+    /// Adds prose in which backticks mark code.
     pub(super) fn prose(&mut self, text: &str) {
         let mut parts = text.split('`');
         self.text(parts.next().unwrap_or_default());

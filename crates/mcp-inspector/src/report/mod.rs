@@ -1,4 +1,4 @@
-//! A conversation as one HTML file: it needs no network, no script and no program to be read.
+//! A conversation as a self-contained HTML file without scripts.
 
 mod frames;
 mod markup;
@@ -12,7 +12,7 @@ use crate::Log;
 
 const STYLE: &str = include_str!("report.css");
 
-/// The report about a log; `before` frames came before its first.
+/// Renders the report about a log; `before` is the number of frames dropped before its first.
 pub(crate) fn html(log: &Log, target: &str, before: u64) -> String {
     let problems = log.problems();
     let summary = log.summary();
@@ -25,11 +25,11 @@ pub(crate) fn html(log: &Log, target: &str, before: u64) -> String {
     page.text(&format!("{kept} frames, {findings} findings of {} kinds.", problems.len()));
     let gone = before + summary.first - 1;
     if gone > 0 {
-        page.text(&format!(" {gone} older frames were dropped before this was written."));
+        page.text(&format!(" {gone} older frames had been dropped from the log."));
     }
     let left_out = kept - chosen.count();
     if left_out > 0 {
-        page.text(&format!(" {left_out} frames without findings are left out here."));
+        page.text(&format!(" {left_out} frames without findings are not shown."));
     }
     page.raw("</p>\n");
     problems::write(&mut page, &problems, &chosen, before);

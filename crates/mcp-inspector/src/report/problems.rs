@@ -1,17 +1,17 @@
-//! The problems by rule and side, and what the rules demand.
+//! The problems by rule and side, and the texts of the rules.
 
 use std::collections::BTreeSet;
 
 use super::{frames::Chosen, markup::Markup};
 use crate::Problem;
 
-/// More frames of a problem are not linked.
+/// Maximum number of frames linked per problem.
 const MOST_LINKS: usize = 50;
 
 pub(super) fn write(page: &mut Markup, problems: &[Problem], chosen: &Chosen, before: u64) {
     page.raw("<h2>Problems</h2>\n");
     if problems.is_empty() {
-        page.raw("<p>No problems were found.</p>\n");
+        page.raw("<p>No problems found.</p>\n");
         return;
     }
     page.raw("<table><thead><tr><th scope=\"col\">Severity</th><th scope=\"col\">Rule</th>\
@@ -50,7 +50,7 @@ pub(super) fn link(page: &mut Markup, number: u64, sign: &str) {
     page.raw("</a>");
 }
 
-/// What the rules of the problems demand: the text of `plumb explain`.
+/// The texts of the broken rules, as `plumb explain` prints them.
 pub(super) fn write_rules(page: &mut Markup, problems: &[Problem]) {
     let rules: BTreeSet<&str> = problems.iter().map(|problem| problem.rule).collect();
     if !rules.is_empty() {

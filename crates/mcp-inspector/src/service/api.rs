@@ -1,4 +1,4 @@
-//! What the page asks for, as JSON.
+//! The JSON API of the page.
 
 use axum::{
     Json,
@@ -15,7 +15,7 @@ use serde_json::value::RawValue;
 use super::State as Served;
 use crate::{Frame, Problem, Row, log::Summary, schemas, session::SessionView, text::excerpt};
 
-/// What is looked at, and what there is of it.
+/// The target of the page, and the extent of the log.
 #[derive(Debug, Serialize)]
 pub(super) struct AboutView {
     #[serde(flatten)]
@@ -40,7 +40,7 @@ struct Detail {
     /// The text on the wire, if it is not.
     #[serde(skip_serializing_if = "Option::is_none")]
     base64: Option<String>,
-    /// How long the text is, if only its beginning is given.
+    /// The full length of the text, if it was truncated.
     #[serde(skip_serializing_if = "Option::is_none")]
     cut_from: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -49,12 +49,12 @@ struct Detail {
     pair: Option<Row>,
 }
 
-/// A finding, and what it is about.
+/// A finding, and the subject it is about.
 #[derive(Debug, Serialize)]
 struct FindingView {
     #[serde(flatten)]
     finding: Finding,
-    /// The name of the list entry that it points into, such as a tool.
+    /// The name of the list entry that it points into, such as a tool name.
     #[serde(skip_serializing_if = "Option::is_none")]
     subject: Option<String>,
 }
@@ -89,13 +89,13 @@ fn subject(message: Node<'_>, pointer: &str) -> Option<String> {
 /// Longest name of a subject, in characters.
 const NAME: usize = 120;
 
-/// The HTTP side of a frame, as it is recorded: all headers, also those that no rule asks for.
+/// The HTTP part of a frame as recorded, with all headers.
 #[derive(Debug, Deserialize)]
 struct HttpSide {
     http: Option<Box<RawValue>>,
 }
 
-/// Longer texts are cut; the page offers the rest as a file.
+/// Longer texts are truncated; the page offers the full text as a download.
 const SHOWN: usize = 1 << 20;
 
 pub(super) async fn frame(
@@ -127,7 +127,7 @@ pub(super) async fn text(
     ([(CONTENT_TYPE, "application/octet-stream")], text).into_response()
 }
 
-/// The line of the recording, as it is.
+/// The line of the recording, unchanged.
 pub(super) async fn line(
     State(served): State<Served>,
     Path((_, number)): Path<(String, u64)>,
@@ -136,7 +136,7 @@ pub(super) async fn line(
     ([(CONTENT_TYPE, "application/octet-stream")], line).into_response()
 }
 
-/// The schemas that a frame is judged by.
+/// The schemas that a frame is checked against.
 pub(super) async fn schemas(
     State(served): State<Served>,
     Path((_, number)): Path<(String, u64)>,
@@ -153,7 +153,7 @@ pub(super) async fn problems(State(served): State<Served>) -> Json<Vec<Problem>>
     Json(served.log.problems())
 }
 
-/// What is known about the conversation.
+/// The overview of the conversation.
 pub(super) async fn session(State(served): State<Served>) -> Response {
     match tokio::task::spawn_blocking(move || SessionView::of(&served.log)).await {
         Ok(view) => Json(view).into_response(),
@@ -161,9 +161,9 @@ pub(super) async fn session(State(served): State<Served>) -> Response {
     }
 }
 
-/// What to look for.
+/// The query of a search.
 #[derive(Debug, Deserialize)]
-pub(super) struct Sought {
+pub(super) struct SearchQuery {
     /// A list of strings, as JSON.
     words: String,
     /// `any`, or all of them.
@@ -171,7 +171,10 @@ pub(super) struct Sought {
 }
 
 /// The frames whose text contains some words.
-pub(super) async fn search(State(served): State<Served>, Query(sought): Query<Sought>) -> Response {
+pub(super) async fn search(
+    State(served): State<Served>,
+    Query(sought): Query<SearchQuery>,
+) -> Response {
     let Ok(words) = serde_json::from_str::<Vec<String>>(&sought.words) else {
         return (StatusCode::BAD_REQUEST, "`words` must be a list of strings").into_response();
     };
@@ -182,7 +185,7 @@ pub(super) async fn search(State(served): State<Served>, Query(sought): Query<So
     }
 }
 
-/// What a rule demands.
+/// The documentation of a rule.
 #[derive(Debug, Serialize)]
 struct RuleView {
     name: &'static str,

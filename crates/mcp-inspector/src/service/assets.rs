@@ -19,7 +19,8 @@ struct Asset {
 
 const INDEX: &str = "index.html";
 
-/// The page itself; it names the folder of its files by their hash, so that browsers may keep them.
+/// The page itself. Its files are in a folder named after their hash, so that browsers can cache
+/// them.
 pub(super) async fn page() -> Response {
     let Some(page) = ASSETS.iter().find(|asset| asset.path == INDEX) else {
         return StatusCode::NOT_FOUND.into_response();

@@ -1,4 +1,4 @@
-//! The frames as files to take elsewhere. Secrets are masked unless everything is asked for.
+//! Exports frames as files. Secrets are masked unless everything is requested.
 
 use std::{collections::hash_map::RandomState, io::Cursor};
 
@@ -18,18 +18,18 @@ use serde::Deserialize;
 use super::State as Served;
 use crate::{Log, LogLimits, import, report};
 
-/// How to save.
+/// The query of an export.
 #[derive(Debug, Deserialize)]
-pub(super) struct Saving {
-    /// Whether secrets are kept.
+pub(super) struct ExportQuery {
+    /// Whether to keep secrets.
     #[serde(default)]
     everything: bool,
 }
 
-impl Saving {
-    /// All lines that are kept.
+impl ExportQuery {
+    /// All lines in the log.
     fn lines(&self, log: &Log) -> impl Iterator<Item = Vec<u8>> + Send + use<> {
-        // Its keys are forgotten with it, so nobody can undo the masking.
+        // Its random keys are dropped with it, so the masking cannot be undone.
         let redactor = (!self.everything).then(|| Redactor::new(RandomState::new()));
         log.lines().into_iter().map(move |mut line| {
             if let Some(redactor) = &redactor {
@@ -40,10 +40,10 @@ impl Saving {
     }
 }
 
-/// As a recording.
+/// Exports a recording.
 pub(super) async fn recording(
     State(served): State<Served>,
-    Query(saving): Query<Saving>,
+    Query(saving): Query<ExportQuery>,
 ) -> Response {
     let lines = saving.lines(&served.log).map(|mut line| {
         line.push(b'\n');
@@ -53,8 +53,11 @@ pub(super) async fn recording(
     ([(CONTENT_TYPE, "application/jsonl")], body).into_response()
 }
 
-/// The HTTP exchanges as a HAR capture.
-pub(super) async fn har(State(served): State<Served>, Query(saving): Query<Saving>) -> Response {
+/// Exports the HTTP exchanges as a HAR capture.
+pub(super) async fn har(
+    State(served): State<Served>,
+    Query(saving): Query<ExportQuery>,
+) -> Response {
     let writing = move || {
         let mut writer = HarWriter::new();
         let mut reader = LineReader::new(&Limits::default());
@@ -70,14 +73,17 @@ pub(super) async fn har(State(served): State<Served>, Query(saving): Query<Savin
     }
 }
 
-/// As a page that needs nothing else.
-pub(super) async fn report(State(served): State<Served>, Query(saving): Query<Saving>) -> Response {
+/// Exports a self-contained HTML report.
+pub(super) async fn report(
+    State(served): State<Served>,
+    Query(saving): Query<ExportQuery>,
+) -> Response {
     let writing = move || {
         let target = &served.about.target;
         if saving.everything {
             return report::html(&served.log, target, 0);
         }
-        // What is found in masked lines names no secret either.
+        // Check the masked lines again, so that findings do not quote secrets.
         let before = served.log.summary().first - 1;
         let mut text = Vec::new();
         for line in saving.lines(&served.log) {
@@ -85,7 +91,7 @@ pub(super) async fn report(State(served): State<Served>, Query(saving): Query<Sa
             text.push(b'\n');
         }
         let masked = Log::new(LogLimits::default());
-        // A log of nothing, or of text alone, is reported all the same.
+        // A log that is empty, or has only text, still gets a report.
         let _ = import::follow(&masked, &served.engine, Cursor::new(text));
         report::html(&masked, target, before)
     };
@@ -93,7 +99,7 @@ pub(super) async fn report(State(served): State<Served>, Query(saving): Query<Sa
         return StatusCode::INTERNAL_SERVER_ERROR.into_response();
     };
     let mut response = ([(CONTENT_TYPE, "text/html; charset=utf-8")], report).into_response();
-    // It is for the disk: nothing that peers have sent is a page of this origin.
+    // Always a download: text from peers must not become a page of this origin.
     let file = HeaderValue::from_static("attachment; filename=\"plumb-report.html\"");
     response.headers_mut().insert(CONTENT_DISPOSITION, file);
     response

@@ -1,4 +1,4 @@
-//! What every request must have, and every response gets.
+//! Checks of every request, and headers of every response.
 
 use std::{
     convert::Infallible,
@@ -23,12 +23,12 @@ use http::{
 use mcp_transport::check_source;
 use ring::digest::{SHA256, digest};
 
-use super::Access;
+use super::PageAccess;
 
 /// Checks host, origin and token.
 #[derive(Debug)]
 pub(super) struct Guard {
-    access: Access,
+    access: PageAccess,
 }
 
 const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
@@ -37,24 +37,24 @@ const OPENER_POLICY: HeaderName = HeaderName::from_static("cross-origin-opener-p
 const RESOURCE_POLICY: HeaderName = HeaderName::from_static("cross-origin-resource-policy");
 
 impl Guard {
-    pub(super) fn new(access: Access) -> Guard {
+    pub(super) fn new(access: PageAccess) -> Guard {
         Guard { access }
     }
 
     fn admits(&self, request: &Request) -> Result<(), (StatusCode, String)> {
-        let Access { token, hosts, origins } = &self.access;
+        let PageAccess { token, hosts, origins } = &self.access;
         check_source(hosts, origins, request.uri(), request.headers())
             .map_err(|foreign| (StatusCode::FORBIDDEN, foreign.to_string()))?;
         let sent = request.uri().path().split('/').nth(1).unwrap_or_default();
         if is_same(sent, token) {
             return Ok(());
         }
-        let hint = "open the address that `plumb` has printed; it ends with a token";
+        let hint = "open the address that `plumb` printed; it ends with a token";
         Err((StatusCode::UNAUTHORIZED, hint.to_owned()))
     }
 }
 
-/// Digests of equal secrets are equal, and how long comparing them takes says nothing about them.
+/// Compares digests of the secrets, so that the time taken reveals nothing about them.
 fn is_same(sent: &str, token: &str) -> bool {
     let of = |text: &str| digest(&SHA256, text.as_bytes());
     of(sent).as_ref() == of(token).as_ref()
@@ -85,7 +85,7 @@ pub(super) async fn check(
     response
 }
 
-/// Gives a router the bodies that it expects.
+/// Converts bodies to the type that a router expects.
 #[derive(Debug, Clone)]
 pub(super) struct Bodies(pub(super) Router);
 

@@ -1,5 +1,5 @@
-//! Recordings that people bring to the page. Each is shown by a service of its own, below
-//! `/TOKEN/imports/NUMBER/`, and what is looked at goes on meanwhile.
+//! Recordings imported by the user. Each is shown by its own service below
+//! `/TOKEN/imports/NUMBER/`, while the original page goes on.
 
 use std::{
     collections::VecDeque,
@@ -28,26 +28,26 @@ use crate::{
     text::excerpt,
 };
 
-/// Imports that are kept; the oldest give way to new ones.
+/// Maximum number of imports; the oldest are dropped for new ones.
 const MOST: usize = 8;
-/// Bytes that they may take together.
+/// Maximum size of all imports together, in bytes.
 const MOST_BYTES: usize = 256 << 20;
-/// Longest name of a file that is shown, in characters.
+/// Maximum length of a file name to show, in characters.
 const NAME: usize = 200;
-/// Pieces of a file that may wait to be read.
+/// Maximum number of pieces of a file queued to be read.
 const PIECES: usize = 4;
 
 #[derive(Debug)]
 pub(super) struct Imports {
     kept: Mutex<Kept>,
-    /// One file is read at a time.
+    /// Held while a file is read, so that one is read at a time.
     turn: Semaphore,
 }
 
 #[derive(Debug, Default)]
 struct Kept {
     imports: VecDeque<Import>,
-    /// How many there were.
+    /// The number of imports so far.
     count: u64,
 }
 
@@ -96,17 +96,17 @@ pub(super) struct Named {
     name: String,
 }
 
-/// What became of a file.
+/// The result of an import.
 #[derive(Debug, Serialize)]
 struct ImportView {
-    /// Where it is shown.
+    /// The address of its page.
     address: String,
     frames: u64,
-    /// Entries of a capture that have nothing to do with MCP.
+    /// Entries of a capture that are not MCP.
     skipped: usize,
 }
 
-/// Takes a file: the body, as it is.
+/// Imports the file in the request body.
 pub(super) async fn import(
     State(served): State<Served>,
     Path(token): Path<String>,
@@ -114,9 +114,13 @@ pub(super) async fn import(
     body: Body,
 ) -> Response {
     let Some(imports) = served.imports.clone() else {
-        return refused("this is an imported file already: import the other one where it began");
+        return refused(
+            "this page shows an imported file; import the other file on the original page",
+        );
     };
-    let Ok(_turn) = imports.turn.acquire().await else { return refused("there is no turn") };
+    let Ok(_turn) = imports.turn.acquire().await else {
+        return refused("the server is shutting down");
+    };
     let log = Log::new(LogLimits { bytes: MOST_BYTES, ..LogLimits::default() });
     let imported = match read(&log, &served.engine, body).await {
         Ok(imported) => imported,
@@ -132,12 +136,12 @@ pub(super) async fn import(
 }
 
 fn refused(reason: &str) -> Response {
-    let help = "choose a recording that plumb or its proxy has written, or a HAR capture";
+    let help = "choose a recording written by plumb, or a HAR capture";
     let refusal = json!({ "error": reason, "help": help });
     (StatusCode::UNPROCESSABLE_ENTITY, Json(refusal)).into_response()
 }
 
-/// Reads a body into a log while it comes.
+/// Reads a body into a log as it arrives.
 async fn read(log: &Log, engine: &Arc<Engine>, body: Body) -> Result<Imported, String> {
     let (sender, pieces) = mpsc::channel(PIECES);
     let (log, engine) = (log.clone(), Arc::clone(engine));
@@ -152,7 +156,7 @@ async fn read(log: &Log, engine: &Arc<Engine>, body: Body) -> Result<Imported, S
     }
 }
 
-/// A piece of a file, or why there is none, or its end: if the person has gone, nothing comes.
+/// A piece of a file; empty at its end, `Err` if the upload failed.
 type Piece = io::Result<Option<Bytes>>;
 
 async fn feed(body: Body, sender: mpsc::Sender<Piece>) {
@@ -173,7 +177,7 @@ async fn feed(body: Body, sender: mpsc::Sender<Piece>) {
     let _ = sender.send(Ok(None)).await;
 }
 
-/// Reads the pieces. Must be used on a thread that may block.
+/// Reads the pieces. Blocks, so it must be used on a blocking thread.
 struct Incoming {
     pieces: mpsc::Receiver<Piece>,
     rest: Bytes,
@@ -187,7 +191,7 @@ impl Read for Incoming {
                 Some(Ok(Some(piece))) => self.rest = piece,
                 Some(Ok(None)) => self.is_over = true,
                 Some(Err(error)) => return Err(error),
-                // Whoever has sent it has gone.
+                // The uploader has disconnected.
                 None => return Err(io::ErrorKind::UnexpectedEof.into()),
             }
         }
@@ -197,7 +201,7 @@ impl Read for Incoming {
     }
 }
 
-/// Shows what was brought: the same page, and the same answers, about other lines.
+/// Serves an import: the same page and API, for other lines.
 pub(super) async fn imported(State(served): State<Served>, request: Request) -> Response {
     let path = request.uri().path_and_query().map_or("", |path| path.as_str());
     // `/TOKEN/imports/NUMBER/REST`
@@ -208,10 +212,10 @@ pub(super) async fn imported(State(served): State<Served>, request: Request) -> 
     let rest = parts.next().unwrap_or_default();
     let address = format!("/{}/{rest}", token.unwrap_or_default()).parse::<Uri>();
     let (Some(mut router), Ok(address)) = (router, address) else {
-        let gone = "this file is not kept any more: import it again";
+        let gone = "this file is no longer in memory; import it again";
         return (StatusCode::NOT_FOUND, gone).into_response();
     };
-    // Without what the outer router has noted about it.
+    // Drop the extensions that the outer router has set.
     let mut inner = Request::new(Body::empty());
     *inner.method_mut() = request.method().clone();
     *inner.uri_mut() = address;

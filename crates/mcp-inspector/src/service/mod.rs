@@ -1,7 +1,7 @@
-//! The page and what it asks for, over HTTP.
+//! The HTTP service of the page.
 //!
-//! Every address begins with the token, `/TOKEN/…`, so that nothing is served to those who do not
-//! know it, whether they can set headers or not; no cookie, which all ports of a host would share.
+//! Every path begins with the token, `/TOKEN/…`, so that nothing is served without it, even to
+//! clients that cannot set headers. Cookies are not used, since all ports of a host share them.
 
 mod api;
 mod assets;
@@ -27,43 +27,43 @@ use tokio::net::TcpListener;
 
 pub(crate) use self::api::{text_of, with_line};
 use self::{guard::Guard, imports::Imports};
-use crate::{Log, Speaker};
+use crate::{InspectorClient, Log};
 
-/// Who may see the page.
+/// Access control for the page.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "callers set what they need")]
-pub struct Access {
-    /// The secret that every address begins with.
+pub struct PageAccess {
+    /// The secret that every path begins with.
     pub token: Arc<str>,
     /// The hosts that requests may be addressed to.
     pub hosts: Allowed,
-    /// The pages that may send requests.
+    /// The origins of pages that may send requests.
     pub origins: Allowed,
 }
 
-/// A token that nobody can guess.
+/// Generates a random token.
 ///
 /// # Errors
 ///
-/// If the system has no random numbers.
+/// If the system cannot provide random bytes.
 pub fn new_token() -> Result<Arc<str>, ring::error::Unspecified> {
     let mut bytes = [0; 16];
     SystemRandom::new().fill(&mut bytes)?;
     Ok(format!("{:032x}", u128::from_ne_bytes(bytes)).into())
 }
 
-/// What the page is about.
+/// Facts about the page.
 #[derive(Debug, Clone, serde::Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct About {
     pub(crate) version: &'static str,
-    /// What is looked at: a command, a URL, a file.
+    /// What the page shows: a command, a URL or a file.
     pub(crate) target: String,
-    /// Whether there is a server to speak to.
+    /// Whether there is a server to send requests to.
     pub(crate) can_speak: bool,
-    /// Whether that is the built-in one.
+    /// Whether that is the built-in demonstration server.
     pub(crate) demo: bool,
-    /// Whether it is a file that was brought to another page.
+    /// Whether it is a file imported on another page.
     pub(crate) imported: bool,
 }
 
@@ -71,20 +71,20 @@ pub(crate) struct About {
 #[derive(Debug, Clone)]
 pub struct Service {
     log: Log,
-    access: Access,
+    access: PageAccess,
     about: Arc<About>,
-    speaker: Option<Speaker>,
+    client: Option<InspectorClient>,
     engine: Option<Arc<Engine>>,
 }
 
 #[derive(Debug, Clone)]
 struct State {
     log: Log,
-    speaker: Option<Speaker>,
+    client: Option<InspectorClient>,
     about: Arc<About>,
-    /// Judges what is imported, and what is masked.
+    /// Judges imported and masked lines.
     engine: Arc<Engine>,
-    /// `None` for what is imported itself.
+    /// `None` on the page of an import.
     imports: Option<Arc<Imports>>,
 }
 
@@ -99,34 +99,34 @@ impl State {
             ..About::clone(&self.about)
         };
         let engine = Arc::clone(&self.engine);
-        State { log, speaker: None, about: Arc::new(about), engine, imports: None }
+        State { log, client: None, about: Arc::new(about), engine, imports: None }
     }
 }
 
-/// More pages are not looked at.
+/// Maximum number of connections.
 const MAX_CONNECTIONS: usize = 256;
-/// The longest body of a request: a message of 16 MiB as a JSON string.
+/// Maximum size of a request body: a message of 16 MiB as a JSON string.
 const LONGEST_BODY: usize = 33 << 20;
 
 impl Service {
-    /// Shows `log` to those with access; `target` names what is looked at.
-    pub fn new(log: Log, access: Access, target: impl Into<String>) -> Service {
+    /// Serves `log` to those with access; `target` names what the page shows.
+    pub fn new(log: Log, access: PageAccess, target: impl Into<String>) -> Service {
         let (version, target) = (env!("CARGO_PKG_VERSION"), target.into());
         let about = About { version, target, can_speak: false, demo: false, imported: false };
-        Service { log, access, about: Arc::new(about), speaker: None, engine: None }
+        Service { log, access, about: Arc::new(about), client: None, engine: None }
     }
 
-    /// Lets those with access speak to a server.
+    /// Lets those with access send requests to a server.
     #[must_use]
-    pub fn with_speaker(mut self, speaker: Speaker) -> Service {
+    pub fn with_client(mut self, client: InspectorClient) -> Service {
         let mut about = About::clone(&self.about);
-        (about.can_speak, about.demo) = (true, speaker.is_demo());
+        (about.can_speak, about.demo) = (true, client.is_demo());
         self.about = Arc::new(about);
-        self.speaker = Some(speaker);
+        self.client = Some(client);
         self
     }
 
-    /// Judges files that are imported with this engine. Without it, all rules have their defaults.
+    /// Judges imported files with this engine. Without it, all rules have their default levels.
     #[must_use]
     pub fn with_engine(mut self, engine: Arc<Engine>) -> Service {
         self.engine = Some(engine);
@@ -142,17 +142,17 @@ impl Service {
     }
 
     fn router(self) -> Router {
-        let Service { log, access, about, speaker, engine } = self;
+        let Service { log, access, about, client, engine } = self;
         let guard = Arc::new(Guard::new(access));
         let engine = engine
             .unwrap_or_else(|| Arc::new(Engine::new(Schemas::embedded(), Settings::default())));
         let imports = Some(Arc::new(Imports::new()));
-        routes(State { log, speaker, about, engine, imports })
+        routes(State { log, client, about, engine, imports })
             .layer(middleware::from_fn_with_state(guard, guard::check))
     }
 }
 
-/// Everything that is served; who may see it is checked around this.
+/// All routes; access is checked around them.
 fn routes(state: State) -> Router {
     Router::new()
         .route("/{token}/", get(assets::page))

@@ -1,4 +1,4 @@
-//! Speaking to a server, as the page asks for it.
+//! The API for sending requests to a server.
 
 use axum::{
     Json,
@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 
 use super::State as Served;
-use crate::speak::{Refusal, RefusalKind, Speaker, shown};
+use crate::speak::{InspectorClient, Refusal, RefusalKind, shown};
 
 /// The body of a request, or why it cannot be used.
 type Sent<T> = Result<Json<T>, JsonRejection>;
@@ -61,98 +61,98 @@ pub(super) struct Demo {
 }
 
 pub(super) async fn state(State(served): State<Served>) -> Response {
-    match &served.speaker {
-        Some(speaker) => Json(speaker.view()).into_response(),
+    match &served.client {
+        Some(client) => Json(client.view()).into_response(),
         None => mute(),
     }
 }
 
 pub(super) async fn offer(State(served): State<Served>) -> Response {
-    match &served.speaker {
-        Some(speaker) => Json(speaker.offer()).into_response(),
+    match &served.client {
+        Some(client) => Json(client.offer()).into_response(),
         None => mute(),
     }
 }
 
 pub(super) async fn connect(State(served): State<Served>, body: Sent<Connect>) -> Response {
-    let (speaker, Connect { server, revision }) = match taken(&served, body) {
+    let (client, Connect { server, revision }) = match taken(&served, body) {
         Ok(taken) => taken,
         Err(refused) => return *refused,
     };
-    answered(speaker.connect(server.as_deref(), revision.as_deref()).await)
+    answered(client.connect(server.as_deref(), revision.as_deref()).await)
 }
 
 pub(super) async fn disconnect(State(served): State<Served>, body: Sent<Nothing>) -> Response {
-    with(&served, body, |speaker, Nothing {}| {
-        speaker.disconnect();
-        Ok(speaker.view())
+    with(&served, body, |client, Nothing {}| {
+        client.disconnect();
+        Ok(client.view())
     })
 }
 
 pub(super) async fn refresh(State(served): State<Served>, body: Sent<Nothing>) -> Response {
     match taken(&served, body) {
-        Ok((speaker, Nothing {})) => answered(speaker.refresh().await),
+        Ok((client, Nothing {})) => answered(client.refresh().await),
         Err(refused) => *refused,
     }
 }
 
 pub(super) async fn compose(State(served): State<Served>, body: Sent<Request>) -> Response {
-    with(&served, body, |speaker, Request { method, params }| {
-        speaker.compose(&method, params.as_deref())
+    with(&served, body, |client, Request { method, params }| {
+        client.compose(&method, params.as_deref())
     })
 }
 
 pub(super) async fn request(State(served): State<Served>, body: Sent<Request>) -> Response {
-    with(&served, body, |speaker, Request { method, params }| {
-        speaker.request(&method, params.as_deref())
+    with(&served, body, |client, Request { method, params }| {
+        client.request(&method, params.as_deref())
     })
 }
 
 pub(super) async fn raw(State(served): State<Served>, body: Sent<Raw>) -> Response {
-    with(&served, body, |speaker, Raw { text }| speaker.send_raw(&text))
+    with(&served, body, |client, Raw { text }| client.send_raw(&text))
 }
 
 pub(super) async fn answer(State(served): State<Served>, body: Sent<Answer>) -> Response {
-    with(&served, body, |speaker, Answer { id, result, error }| {
-        speaker.answer(&id, result.as_deref(), error.as_deref())
+    with(&served, body, |client, Answer { id, result, error }| {
+        client.answer(&id, result.as_deref(), error.as_deref())
     })
 }
 
 pub(super) async fn cancel(State(served): State<Served>, body: Sent<Cancel>) -> Response {
-    with(&served, body, |speaker, Cancel { id }| speaker.cancel(&id))
+    with(&served, body, |client, Cancel { id }| client.cancel(&id))
 }
 
 pub(super) async fn replay(State(served): State<Served>, body: Sent<Replay>) -> Response {
-    with(&served, body, |speaker, Replay { frame, text }| speaker.replay(frame, text.as_deref()))
+    with(&served, body, |client, Replay { frame, text }| client.replay(frame, text.as_deref()))
 }
 
 pub(super) async fn demo(State(served): State<Served>, body: Sent<Demo>) -> Response {
-    with(&served, body, |speaker, Demo { misbehave, tool_results }| {
-        if speaker.set_demo(misbehave, tool_results) {
-            return Ok(speaker.view());
+    with(&served, body, |client, Demo { misbehave, tool_results }| {
+        if client.set_demo(misbehave, tool_results) {
+            return Ok(client.view());
         }
-        let help = "start `plumb inspect` without a target to speak to it";
-        Err(Refusal::unknown("there is no demonstration server here", help))
+        let help = "start `plumb inspect` without a target to use it";
+        Err(Refusal::unknown("this page has no demonstration server", help))
     })
 }
 
 fn with<T, R: Serialize>(
     served: &Served,
     body: Sent<T>,
-    act: impl FnOnce(&Speaker, T) -> Result<R, Refusal>,
+    act: impl FnOnce(&InspectorClient, T) -> Result<R, Refusal>,
 ) -> Response {
     match taken(served, body) {
-        Ok((speaker, body)) => answered(act(speaker, body)),
+        Ok((client, body)) => answered(act(client, body)),
         Err(refused) => *refused,
     }
 }
 
-fn taken<T>(served: &Served, body: Sent<T>) -> Result<(&Speaker, T), Box<Response>> {
-    let speaker = served.speaker.as_ref().ok_or_else(|| Box::new(mute()))?;
+fn taken<T>(served: &Served, body: Sent<T>) -> Result<(&InspectorClient, T), Box<Response>> {
+    let client = served.client.as_ref().ok_or_else(|| Box::new(mute()))?;
     match body {
-        Ok(Json(body)) => Ok((speaker, body)),
+        Ok(Json(body)) => Ok((client, body)),
         Err(rejection) => {
-            let help = "send JSON with the members of the call, as `application/json`";
+            let help = "send the members of the call as JSON, with content type `application/json`";
             let body = json!({ "error": rejection.body_text(), "help": help });
             Err(Box::new((rejection.status(), Json(body)).into_response()))
         }
@@ -176,9 +176,10 @@ fn refused(refusal: &Refusal) -> Response {
     (status, Json(shown(refusal))).into_response()
 }
 
-/// Here is nobody to speak to.
+/// The response when there is no server to send to.
 fn mute() -> Response {
-    let help = "start `plumb inspect -- COMMAND` or `plumb inspect URL` to speak to a server";
+    let help =
+        "start `plumb inspect -- COMMAND` or `plumb inspect URL` to send requests to a server";
     let error = "this page only shows a conversation".to_owned();
     refused(&Refusal { kind: RefusalKind::NotConnected, error, help })
 }

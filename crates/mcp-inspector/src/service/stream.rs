@@ -1,4 +1,4 @@
-//! Rows as they come and change: a line of JSON for every piece of news.
+//! The stream of new and changed rows, as JSON lines.
 
 use std::{convert::Infallible, time::Duration};
 
@@ -14,11 +14,11 @@ use serde::Deserialize;
 use tokio::sync::watch;
 
 use super::State as Served;
-use crate::{Log, Speaker, log::Since};
+use crate::{InspectorClient, Log, log::Since};
 
-/// Rows in one line.
+/// Maximum number of rows in one line.
 const MOST_ROWS: usize = 500;
-/// A blank line shows that we are still there.
+/// Interval of blank lines that keep the connection alive.
 const SILENCE: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Deserialize)]
@@ -27,8 +27,8 @@ pub(super) struct Position {
     cursor: u64,
 }
 
-/// A reader's place. It pulls: a slow reader costs nothing, and is told everything anew if it falls
-/// too far behind.
+/// The position of a reader. Readers pull, so a slow one costs nothing; one that falls too far
+/// behind gets everything again.
 struct Reader {
     log: Log,
     cursor: u64,
@@ -37,22 +37,22 @@ struct Reader {
     speaking: Option<Speaking>,
 }
 
-/// All rows in order, for a reader that is behind.
+/// A resend of all rows in order, for a reader that fell behind.
 struct Retelling {
     /// The number of the next row.
     next: u64,
-    /// What has changed since then is told afterwards.
+    /// The cursor from which changes are sent after the resend.
     cursor: u64,
     has_begun: bool,
 }
 
-/// What a reader knows of a speaker.
+/// What a reader has seen of the client's state.
 struct Speaking {
-    speaker: Speaker,
+    client: InspectorClient,
     version: watch::Receiver<u64>,
 }
 
-/// The state of a speaker is told at most this often.
+/// Minimum interval between two states of the client.
 const PAUSE: Duration = Duration::from_millis(50);
 
 pub(super) async fn changes(
@@ -60,10 +60,10 @@ pub(super) async fn changes(
     Query(position): Query<Position>,
 ) -> Response {
     let version = served.log.subscribe();
-    let speaking = served.speaker.map(|speaker| {
-        let mut version = speaker.subscribe();
+    let speaking = served.client.map(|client| {
+        let mut version = client.subscribe();
         version.mark_changed();
-        Speaking { speaker, version }
+        Speaking { client, version }
     });
     let reader =
         Reader { log: served.log, cursor: position.cursor, retelling: None, version, speaking };
@@ -97,7 +97,7 @@ impl Reader {
         }
     }
 
-    /// What the reader does not know yet, if there is something.
+    /// The next line of news for the reader, if any.
     fn news(&mut self) -> Option<Bytes> {
         if self.retelling.is_none() {
             let news = self.log.since(self.cursor, MOST_ROWS);
@@ -113,7 +113,7 @@ impl Reader {
         let is_behind = !std::mem::replace(&mut retelling.has_begun, true);
         let is_last = rows.len() < MOST_ROWS;
         retelling.next = rows.last().map_or(retelling.next, |row| row.number + 1);
-        // Whoever is cut off in the middle begins again.
+        // A reader disconnected in the middle starts over.
         let cursor = if is_last { retelling.cursor } else { 0 };
         if is_last {
             self.cursor = cursor;
@@ -124,15 +124,15 @@ impl Reader {
 }
 
 impl Speaking {
-    /// `{"speak":…}`, when there is something new.
+    /// Waits for a change, and returns `{"speak":…}`.
     async fn changed(&mut self) -> Bytes {
         if self.version.changed().await.is_err() {
             return std::future::pending().await;
         }
-        // What changes together is told together.
+        // Send changes that happen together in one line.
         tokio::time::sleep(PAUSE).await;
         self.version.borrow_and_update();
-        let state = self.speaker.view();
+        let state = self.client.view();
         ended(serde_json::to_vec(&serde_json::json!({ "speak": state })).unwrap_or_default())
     }
 }

@@ -21,7 +21,7 @@ fn log_of(lines: &[&str]) -> Log {
 
 async fn ask(log: &Log, request: Request<Body>) -> Response {
     let (hosts, origins) = (Allowed::loopback(), Allowed::loopback());
-    let access = Access { token: Arc::from(TOKEN), hosts, origins };
+    let access = PageAccess { token: Arc::from(TOKEN), hosts, origins };
     Service::new(log.clone(), access, "a test").router().call(request).await.unwrap()
 }
 

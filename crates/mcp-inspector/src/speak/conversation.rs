@@ -1,4 +1,4 @@
-//! One conversation with a server: what was asked, what waits, what the server wants to know.
+//! One conversation with a server: calls, open calls, and questions of the server.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -25,14 +25,14 @@ use crate::{
     text::excerpt,
 };
 
-/// Requests that are remembered.
+/// Maximum number of requests to remember.
 const MOST_CALLS: usize = 200;
-/// Questions that may wait for a person.
+/// Maximum number of questions waiting for the user.
 const MOST_QUESTIONS: usize = 100;
-/// Bytes of params that are kept for calls that may have to be repeated with answers.
+/// Maximum bytes of params kept for a call that may have to be repeated with answers.
 const KEPT_PARAMS: usize = 1 << 20;
 
-/// What the server says about itself.
+/// What the server stated about itself.
 #[derive(Debug, Default)]
 pub(super) struct Facts {
     pub(super) server_info: Option<Box<RawValue>>,
@@ -40,10 +40,10 @@ pub(super) struct Facts {
     pub(super) instructions: Option<String>,
 }
 
-/// Something the server wants to know.
+/// A question of the server.
 #[derive(Debug)]
 pub(super) struct Question {
-    /// As the page names it.
+    /// Its id in the API of the page.
     pub(super) id: String,
     pub(super) method: String,
     pub(super) params: String,
@@ -75,19 +75,19 @@ pub(super) struct Conversation {
     pub(super) calls: VecDeque<Call>,
     pub(super) questions: Vec<Question>,
     pub(super) offering: Offering,
-    /// `None` when the conversation has ended.
+    /// `None` once the conversation has ended.
     sender: Option<mpsc::Sender<Bytes>>,
     /// Ends the server when dropped.
     ending: Option<Ending>,
     next_id: u64,
     waiting: HashMap<String, oneshot::Sender<Bytes>>,
-    /// Params of calls that are open, by id.
+    /// Params of open calls, by id.
     params: HashMap<String, (String, String)>,
     rounds: HashMap<String, Round>,
-    /// What rules know of the conversation, for what is not sent yet.
+    /// The state of the rules, to check messages before they are sent.
     rules: Session,
     pub(super) last_error: Option<String>,
-    /// Lists that have changed.
+    /// Whether the server announced changed lists.
     pub(super) has_news: bool,
 }
 
@@ -127,7 +127,7 @@ impl Conversation {
         self.revision.is_some_and(|revision| revision.era() == Era::Modern)
     }
 
-    /// The text of the next message with a method, and its id if it is a request.
+    /// Composes the next message with a method; returns its text, and its id if it is a request.
     pub(super) fn compose(&self, method: &str, params: Option<&str>) -> (Option<u64>, String) {
         let id = (!method.starts_with("notifications/")).then_some(self.next_id);
         (id, text::message(id, method, params, &self.meta(method, id)))
@@ -146,7 +146,7 @@ impl Conversation {
         meta
     }
 
-    /// What rules say to a text if it is sent next.
+    /// The findings that a text would cause if it were sent next.
     pub(super) fn judge(&self, text: &str) -> Vec<Finding> {
         let mut rules = self.rules.clone();
         let mut findings = Findings::new(self.engine.settings());
@@ -178,7 +178,7 @@ impl Conversation {
         Ok((id, text))
     }
 
-    /// Sends a request of our own, and waits for its answer.
+    /// Sends a request of the inspector itself; the receiver gets the answer.
     pub(super) fn ask(
         &mut self,
         method: &str,
@@ -195,7 +195,7 @@ impl Conversation {
         Ok((id, answered))
     }
 
-    /// Sends exactly this text. Returns the id if it is a request.
+    /// Sends a text unchanged. Returns the id if it is a request.
     pub(super) fn send(
         &mut self,
         text: &str,
@@ -254,7 +254,7 @@ impl Conversation {
         self.calls.push_back(call);
     }
 
-    /// Takes a line of the server.
+    /// Handles a line from the server.
     pub(super) fn hear(&mut self, line: &Bytes) {
         let mut tape = Tape::new();
         let Ok(document) = tape.parse(line, LIMITS) else { return };
@@ -302,7 +302,7 @@ impl Conversation {
         }
     }
 
-    /// Takes a result that asks for more, in a stateless revision.
+    /// Handles an input-required result of a stateless revision.
     fn take_round(&mut self, call: &str, method: String, params: String, result: Node<'_>) {
         let asks = result.get("resultType").is_some_and(|kind| kind.str_eq("input_required"));
         let Some(wanted) = result.get("inputRequests").filter(|it| asks && it.is_object()) else {
@@ -344,15 +344,15 @@ impl Conversation {
                 return;
             }
             method if by_hand.contains(&method) => {
-                failure(&id, -32603, "too many questions wait for an answer")
+                failure(&id, -32603, "too many questions are waiting for an answer")
             }
             _ => failure(&id, -32601, "the inspector does not know this method"),
         };
-        // A server that does not read gets no answer.
+        // If the server does not read, the answer is dropped.
         let _ = self.send(&answer, None);
     }
 
-    /// Answers a question; when a call has all its answers, it is repeated.
+    /// Answers a question. Once all questions of a call are answered, the call is repeated.
     pub(super) fn answer(
         &mut self,
         id: &str,
@@ -361,7 +361,10 @@ impl Conversation {
     ) -> Result<(Option<String>, String), Refusal> {
         let place = self.questions.iter().position(|question| question.id == id);
         let place = place.ok_or_else(|| {
-            Refusal::unknown("no such question waits", "it was answered, or the server has gone")
+            Refusal::unknown(
+                "no such question is waiting",
+                "it was answered, or the server has disconnected",
+            )
         })?;
         let given = |text: &str| text::on_one_line(text.trim());
         match &mut self.questions[place].asker {
@@ -370,8 +373,8 @@ impl Conversation {
                     (Some(result), _) => ("result", given(result)),
                     (None, Some(error)) => ("error", given(error)),
                     (None, None) => {
-                        let help = "give `result` or `error`";
-                        return Err(Refusal::invalid("there is no answer", help));
+                        let help = "send `result` or `error`";
+                        return Err(Refusal::invalid("the answer is missing", help));
                     }
                 };
                 let text = format!(r#"{{"jsonrpc":"2.0","id":{id},"{name}":{value}}}"#);
@@ -381,8 +384,11 @@ impl Conversation {
             }
             Asker::Round { call, answer, .. } => {
                 let Some(result) = result else {
-                    let help = "give a `result`, or cancel the call";
-                    return Err(Refusal::invalid("this question has no place for errors", help));
+                    let help = "send a `result`, or cancel the call";
+                    return Err(Refusal::invalid(
+                        "this question cannot be answered with an error",
+                        help,
+                    ));
                 };
                 *answer = Some(given(result));
                 let call = call.clone();
@@ -391,7 +397,7 @@ impl Conversation {
         }
     }
 
-    /// Repeats a call if all its questions are answered.
+    /// Repeats a call once all its questions are answered.
     fn go_on(&mut self, call: &str) -> Result<(Option<String>, String), Refusal> {
         let mut answers = Vec::new();
         for question in &self.questions {
@@ -399,7 +405,7 @@ impl Conversation {
                 && of == call
             {
                 let Some(answer) = answer else {
-                    return Ok((None, "the call goes on when all questions are answered".into()));
+                    return Ok((None, "the call continues once all questions are answered".into()));
                 };
                 answers.push((key.clone(), answer.clone()));
             }
@@ -408,20 +414,20 @@ impl Conversation {
         let is_of = |asker: &Asker| matches!(asker, Asker::Round { call: of, .. } if of == call);
         self.questions.retain(|question| !is_of(&question.asker));
         let params = text::with_inputs(&round.params, &answers, round.state.as_deref());
-        // The token was that of the first call.
+        // The progress token belonged to the first call.
         let (id, text) = self.compose(&round.method, Some(&params));
         let text = id.map_or(text.clone(), |id| text::renewed(&text, id));
         let id = self.send(&text, None)?;
         Ok((id, text))
     }
 
-    /// Tells the server that nobody waits for a call any more.
+    /// Cancels a call.
     pub(super) fn cancel(&mut self, id: &str) -> Result<String, Refusal> {
         let open = |call: &&mut Call| call.id == id && call.state == CallState::Pending;
         let Some(call) = self.calls.iter_mut().rev().find(open) else {
-            let help = "only calls that wait for an answer can be cancelled";
+            let help = "only calls that are waiting for an answer can be cancelled";
             return Err(Refusal::unknown(
-                format!("no call {} waits", excerpt(id.as_bytes(), 60)),
+                format!("no call {} is waiting", excerpt(id.as_bytes(), 60)),
                 help,
             ));
         };
@@ -446,7 +452,7 @@ impl Conversation {
         Ok((id, text))
     }
 
-    /// Takes the number that a message got in the list.
+    /// Notes the frame number of a message.
     pub(super) fn place(&mut self, row: &Row) {
         let (Some(from), number) = (row.from, row.number) else { return };
         match (from, row.kind) {
@@ -482,13 +488,13 @@ impl Conversation {
         }
     }
 
-    /// Asks the server to end, which it tells later.
+    /// Asks the server to end; the end is reported later.
     pub(super) fn hang_up(&mut self) {
         self.sender = None;
         self.ending = None;
     }
 
-    /// The conversation has ended: whoever waits is told why.
+    /// Ends the conversation: all waiting calls fail with `reason`.
     pub(super) fn end(&mut self, reason: &str) {
         self.hang_up();
         self.waiting.clear();

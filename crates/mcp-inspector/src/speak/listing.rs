@@ -1,24 +1,24 @@
-//! Asking a server for its lists.
+//! Requests the lists of a server.
 
 use std::time::Duration;
 
 use super::{
-    Speaker,
+    InspectorClient,
     offer::{LISTS, MOST_PAGES, Offering},
     text,
 };
 
 /// How long a server may take to list something.
 const LISTING: Duration = Duration::from_secs(30);
-/// How long to wait before everything is listed once more.
+/// Pause before listing everything again.
 const BETWEEN_LISTINGS: Duration = Duration::from_millis(100);
 
-impl Speaker {
+impl InspectorClient {
     pub(super) async fn list_again(self, generation: u64) {
         self.list(generation).await;
     }
 
-    /// Asks for all lists that the server has, until nothing has changed meanwhile.
+    /// Requests all lists of the server, and again if something changed meanwhile.
     pub(super) async fn list(&self, generation: u64) {
         {
             let mut state = self.lock();
@@ -37,12 +37,12 @@ impl Speaker {
             if !goes_on {
                 return;
             }
-            // Servers tell of changes one by one.
+            // Servers announce changes one by one.
             tokio::time::sleep(BETWEEN_LISTINGS).await;
         }
     }
 
-    /// Whether everything is to be listed once more; otherwise listing is over.
+    /// Whether everything has to be listed again; if not, listing is finished.
     fn has_changed_meanwhile(&self, generation: u64) -> bool {
         let mut state = self.lock();
         if state.generation != generation {
@@ -69,7 +69,7 @@ impl Speaker {
             }
         }
         self.with(generation, |conversation| {
-            // Rows come by another way than answers, and may have come meanwhile.
+            // Rows arrive separately from answers, and may already be there.
             for call in &conversation.calls {
                 if let Some(answer) = call.answer {
                     offering.place(&call.id, answer);
@@ -93,7 +93,7 @@ impl Speaker {
             let (id, answer) = self.ask(generation, method, params.as_deref())?;
             let answer = match tokio::time::timeout(LISTING, answer).await {
                 Ok(Ok(answer)) => answer,
-                Ok(Err(_)) => return Err("there will be no answer".to_owned()),
+                Ok(Err(_)) => return Err("the conversation ended without an answer".to_owned()),
                 Err(_) => return Err("the server does not answer".to_owned()),
             };
             let frame = self.with(generation, |conversation| {

@@ -1,11 +1,11 @@
-//! Speaking to a server oneself.
+//! A client controlled by the user.
 //!
-//! The [`Speaker`] is a client without opinions: it opens conversations, counts ids, pairs answers
-//! and asks for lists, and otherwise sends what it is told. Its lines pass a [`Tap`] like those of
-//! any client, so that what it says and hears is listed and judged in the same way.
+//! The [`InspectorClient`] opens conversations, assigns ids, matches answers and requests lists; otherwise
+//! it sends exactly what the user wants. Its traffic passes a [`Tap`] like that of any client, so
+//! it is listed and judged in the same way.
 
 mod conversation;
-mod door;
+mod http_gateway;
 mod listing;
 mod negotiation;
 mod offer;
@@ -24,7 +24,7 @@ use std::{
 
 use bytes::Bytes;
 use mcp_core::Revision;
-use mcp_proxy::{Observation, Passage, Tap, TapSettings, Watcher};
+use mcp_proxy::{Observation, Tap, TapEvent, TapSettings, Watcher};
 use mcp_rules::Engine;
 use serde_json::json;
 use tokio::sync::{oneshot, watch};
@@ -33,7 +33,7 @@ pub(crate) use self::refusal::{Refusal, RefusalKind};
 pub use self::target::{Launch, Target};
 use self::{
     conversation::{Conversation, Facts},
-    negotiation::Wish,
+    negotiation::RequestedRevision,
     target::Taps,
     view::{Composed, Offer, Sent, SpeakState, Status},
 };
@@ -42,27 +42,27 @@ use crate::{
     service::{text_of, with_line},
 };
 
-/// The longest line of a server.
+/// Maximum length of a line from a server.
 const LONGEST: usize = 16 << 20;
-/// How long to wait before telling that a server has not opened yet.
+/// How long the API waits for a conversation to open before it reports the state as connecting.
 const OPENING: Duration = Duration::from_secs(5);
 
 const BY_HAND: &str = "disconnected by hand";
 
-/// Speaks to servers. Cheap to clone.
+/// A client that the page controls. Cheap to clone.
 #[derive(Clone)]
-pub struct Speaker(Arc<Inner>);
+pub struct InspectorClient(Arc<Inner>);
 
 struct Inner {
     log: Log,
     engine: Arc<Engine>,
     targets: Vec<Target>,
-    /// What to ask for if the page does not say.
-    wish: Wish,
+    /// The revision to request unless the page chooses one.
+    requested: RequestedRevision,
     state: Mutex<State>,
-    /// Grows with every change.
+    /// Incremented with every change.
     version: watch::Sender<u64>,
-    /// How many servers have not ended yet.
+    /// The number of servers still running.
     running: watch::Sender<usize>,
 }
 
@@ -75,47 +75,63 @@ struct State {
     target: usize,
     conversation: Option<Conversation>,
     is_listing: bool,
-    /// Whether something has changed while it was listed.
+    /// Whether a list changed while it was being read.
     must_list_again: bool,
 }
 
-/// Whether something is in no HTTP exchange: what is not sent since it is no message, and what plumb
-/// says in the server's place.
-fn is_seen_nowhere_else(passage: &Passage<'_>) -> bool {
-    let is_ours = passage.observation.is_some_and(Observation::is_by_proxy);
-    is_ours || passage.observation.is_some() && passage.messages.is_empty()
+/// Whether an event belongs to no HTTP exchange: text that is not sent because it is not a message,
+/// and answers of plumb on behalf of the server.
+fn is_seen_nowhere_else(event: &TapEvent<'_>) -> bool {
+    let is_ours = event.observation.is_some_and(Observation::is_by_proxy);
+    is_ours || event.observation.is_some() && event.messages.is_empty()
 }
 
-impl std::fmt::Debug for Speaker {
+impl std::fmt::Debug for InspectorClient {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Speaker").field("targets", &self.0.targets).finish_non_exhaustive()
+        f.debug_struct("InspectorClient").field("targets", &self.0.targets).finish_non_exhaustive()
     }
 }
 
-impl Speaker {
-    /// Speaks to one of `targets`, the first unless told otherwise. Everything is shown in `log` and
-    /// judged with `engine`.
-    pub fn new(log: Log, engine: Arc<Engine>, targets: Vec<Target>) -> Speaker {
+impl InspectorClient {
+    /// Connects to one of `targets`, by default the first. All traffic is added to `log` and judged
+    /// with `engine`.
+    pub fn new(log: Log, engine: Arc<Engine>, targets: Vec<Target>) -> InspectorClient {
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, wish: Wish::Any, state, version, running }))
+        InspectorClient(Arc::new(Inner {
+            log,
+            engine,
+            targets,
+            requested: RequestedRevision::Any,
+            state,
+            version,
+            running,
+        }))
     }
 
-    /// Asks for this revision, unless the page says otherwise.
+    /// Requests this revision, unless the page chooses another one.
     #[must_use]
-    pub fn with_revision(self, revision: Option<Revision>) -> Speaker {
-        let wish = revision.map_or(Wish::Any, Wish::Exactly);
+    pub fn with_revision(self, revision: Option<Revision>) -> InspectorClient {
+        let requested = revision.map_or(RequestedRevision::Any, RequestedRevision::Exactly);
         let Inner { log, engine, targets, .. } = &*self.0;
         let (log, engine, targets) = (log.clone(), Arc::clone(engine), targets.clone());
         let (state, version, running) =
             (Mutex::default(), watch::Sender::new(0), watch::Sender::new(0));
-        Speaker(Arc::new(Inner { log, engine, targets, wish, state, version, running }))
+        InspectorClient(Arc::new(Inner {
+            log,
+            engine,
+            targets,
+            requested,
+            state,
+            version,
+            running,
+        }))
     }
 
     /// Opens a conversation with the first server. Needs a runtime.
     pub fn begin(&self) {
-        // Whatever goes wrong is shown.
-        let _ = self.start(None, self.0.wish);
+        // Errors are shown on the page.
+        let _ = self.start(None, self.0.requested);
     }
 
     /// Ends the conversation, and waits for the server to go.
@@ -125,10 +141,10 @@ impl Speaker {
         let _ = tokio::time::timeout(OPENING, running.wait_for(|count| *count == 0)).await;
     }
 
-    /// Why the first server could not even be started, if so.
+    /// Why the first server could not be started, if it failed.
     pub fn start_failure(&self) -> Option<String> {
         let state = self.lock();
-        // With others to choose from, the page shows it.
+        // If there are other servers to choose from, the page shows the error.
         let is_only = state.generation == 1 && self.0.targets.len() == 1;
         let reason = state.reason.clone().filter(|_| is_only);
         reason.filter(|reason| reason.starts_with("cannot start"))
@@ -142,37 +158,36 @@ impl Speaker {
         self.0.version.subscribe()
     }
 
-    /// Opens a conversation instead of the current one, and waits a moment for it.
+    /// Replaces the current conversation with a new one, and waits a moment for it to open.
     pub(crate) async fn connect(
         &self,
         server: Option<&str>,
         revision: Option<&str>,
     ) -> Result<SpeakState, Refusal> {
-        let wish = match revision.filter(|name| !name.is_empty()) {
-            None => self.0.wish,
-            Some("any") => Wish::Any,
-            Some("best") => Wish::Best,
-            Some(name) => Wish::Exactly(name.parse().map_err(|_| {
+        let requested = match revision.filter(|name| !name.is_empty()) {
+            None => self.0.requested,
+            Some("any") => RequestedRevision::Any,
+            Some("best") => RequestedRevision::Best,
+            Some(name) => RequestedRevision::Exactly(name.parse().map_err(|_| {
                 let help = "choose `any`, `best` or one of `revisions`";
-                Refusal::invalid("there is no such revision", help)
+                Refusal::invalid("unknown revision", help)
             })?),
         };
         let mut version = self.subscribe();
-        self.start(server, wish)?;
+        self.start(server, requested)?;
         let opened = version.wait_for(|_| self.lock().status != Status::Connecting);
         let _ = tokio::time::timeout(OPENING, opened).await;
         Ok(self.view())
     }
 
-    fn start(&self, server: Option<&str>, wish: Wish) -> Result<(), Refusal> {
+    fn start(&self, server: Option<&str>, requested: RequestedRevision) -> Result<(), Refusal> {
         let (near, ends) = wire::pair();
         let (generation, how) = {
             let mut state = self.lock();
             if let Some(name) = server {
                 let place = self.0.targets.iter().position(|target| target.name == name);
-                state.target = place.ok_or_else(|| {
-                    Refusal::unknown("there is no such server", "choose one of `servers`")
-                })?;
+                state.target = place
+                    .ok_or_else(|| Refusal::unknown("unknown server", "choose one of `servers`"))?;
             }
             let target = self.0.targets.get(state.target).ok_or_else(Refusal::not_connected)?;
             state.generation += 1;
@@ -193,34 +208,34 @@ impl Speaker {
         };
         self.tell();
         tokio::spawn(self.clone().listen(generation, near.lines, how));
-        let speaker = self.clone();
+        let client = self.clone();
         tokio::spawn(async move {
-            match negotiation::open(&speaker, generation, wish).await {
-                Ok(()) => speaker.list(generation).await,
-                Err(reason) => speaker.fail(generation, reason),
+            match negotiation::open(&client, generation, requested).await {
+                Ok(()) => client.list(generation).await,
+                Err(reason) => client.fail(generation, reason),
             }
         });
         Ok(())
     }
 
-    /// Shows what passes in the log, and its places to the conversation.
-    fn tap(&self, generation: u64, shows: fn(&Passage<'_>) -> bool) -> Tap {
+    /// Makes a tap that adds traffic to the log, and tells the conversation the frame numbers.
+    fn tap(&self, generation: u64, shows: fn(&TapEvent<'_>) -> bool) -> Tap {
         let limits = &self.0.engine.settings().limits;
-        let speaker = self.clone();
+        let client = self.clone();
         let mut watcher = self.0.log.watcher_telling(limits, move |row| {
-            speaker.with(generation, |conversation| conversation.place(row));
-            speaker.tell();
+            client.with(generation, |conversation| conversation.place(row));
+            client.tell();
         });
-        let watcher: Watcher = Box::new(move |passage: &Passage<'_>| {
-            if shows(passage) {
-                watcher(passage);
+        let watcher: Watcher = Box::new(move |event: &TapEvent<'_>| {
+            if shows(event) {
+                watcher(event);
             }
         });
         let settings = TapSettings { watchers: vec![watcher], ..TapSettings::default() };
         Tap::new(Arc::clone(&self.0.engine), settings)
     }
 
-    /// Takes everything that the server says until it ends.
+    /// Handles the server's messages until the conversation ends.
     async fn listen(
         self,
         generation: u64,
@@ -240,7 +255,7 @@ impl Speaker {
                         tokio::spawn(self.clone().list_again(generation));
                     }
                 }
-                reason = &mut how => break reason.unwrap_or_else(|_| "the server has gone".into()),
+                reason = &mut how => break reason.unwrap_or_else(|_| "the server has disconnected".into()),
             }
         };
         self.0.running.send_modify(|count| *count = count.saturating_sub(1));
@@ -256,7 +271,7 @@ impl Speaker {
         self.with(generation, |conversation| !conversation.is_open()) != Some(false)
     }
 
-    /// Ends a conversation, for the first reason that is known.
+    /// Ends a conversation, keeping the first known reason.
     fn fail(&self, generation: u64, reason: String) {
         let mut state = self.lock();
         if state.generation != generation {
@@ -268,7 +283,7 @@ impl Speaker {
         if state.status != Status::Ended {
             state.status = Status::Ended;
         }
-        // Why the process ended says more than that there was no answer.
+        // The exit of the process explains more than a missing answer.
         let is_told = state.reason.as_deref() == Some(BY_HAND);
         let is_better = state.reason.is_none() || !is_told && reason.starts_with("the server ");
         if is_better {
@@ -299,7 +314,7 @@ impl Speaker {
         }
         self.tell();
         if misbehave.is_some() {
-            // It offers other tools then.
+            // The demonstration server offers other tools then.
             let generation = self.lock().generation;
             tokio::spawn(self.clone().list_again(generation));
         }
@@ -347,18 +362,18 @@ impl Speaker {
         })
     }
 
-    /// Sends an earlier frame again, or what was made of it.
+    /// Sends an earlier frame again, possibly edited.
     pub(crate) fn replay(&self, frame: u64, edited: Option<&str>) -> Result<Sent, Refusal> {
         let original = self.0.log.frame(frame, |frame| {
             let text = with_line(&frame.line, |line| text_of(line).to_vec());
             (frame.row.from, frame.row.pair, String::from_utf8_lossy(&text).into_owned())
         });
         let (from, pair, text) = original.ok_or_else(|| {
-            Refusal::unknown("there is no such frame", "it was dropped to make room for later ones")
+            Refusal::unknown("unknown frame", "it was dropped to make room for later ones")
         })?;
         if from != Some(mcp_core::Side::Client) {
-            let help = "choose a frame that a client has sent";
-            return Err(Refusal::invalid("only a client's frames can be sent again", help));
+            let help = "choose a frame sent by the client";
+            return Err(Refusal::invalid("only frames sent by the client can be sent again", help));
         }
         let text = edited.unwrap_or(&text);
         let tool = text::read(text, |root| {
@@ -369,8 +384,7 @@ impl Speaker {
         self.speaking(|conversation| {
             let warning = tool.flatten().and_then(|tool| {
                 let reads = conversation.offering.is_read_only(&tool) == Some(true);
-                (!reads)
-                    .then(|| "the tool does not say that it only reads; it ran again".to_owned())
+                (!reads).then(|| "the tool is not annotated as read-only; it ran again".to_owned())
             });
             let (id, text) = conversation.replay(text, (frame, pair))?;
             Ok(Sent { id, text, warning })
@@ -428,12 +442,12 @@ impl Speaker {
         self.tell();
     }
 
-    /// Where everything stands.
+    /// The current state.
     pub(crate) fn view(&self) -> SpeakState {
         SpeakState::of(&self.lock(), &self.0.targets, &self.0.log)
     }
 
-    /// Does something in the conversation, if there is one.
+    /// Runs `act` on the conversation; fails if there is none.
     fn speaking<R>(
         &self,
         speak: impl FnOnce(&mut Conversation) -> Result<R, Refusal>,

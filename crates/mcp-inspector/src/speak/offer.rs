@@ -1,4 +1,4 @@
-//! What a server offers, as it lists it.
+//! The lists of a server.
 
 use std::borrow::Cow;
 
@@ -8,10 +8,10 @@ use mcp_rules::{Finding, Severity};
 use super::{text, view};
 use crate::Log;
 
-/// Pages of one list that are asked for, and entries that are kept.
+/// Maximum pages requested per list, and maximum entries kept.
 pub(super) const MOST_PAGES: usize = 100;
 const MOST_ENTRIES: usize = 5_000;
-/// Bytes of definitions that are kept.
+/// Maximum bytes of definitions kept.
 const MOST_BYTES: usize = 16 << 20;
 
 /// The lists: the method, the member of its result, and the capability that goes with it.
@@ -27,7 +27,7 @@ pub(super) struct Offering {
     pages: Vec<Page>,
     bytes: usize,
     pub(super) problems: Vec<String>,
-    /// Grows with every change.
+    /// Incremented with every change.
     pub(super) version: u64,
 }
 
@@ -41,7 +41,7 @@ struct Page {
 }
 
 impl Offering {
-    /// Adds a page; returns the cursor of the next, or why it is no use.
+    /// Adds a page; returns the cursor of the next page. The error says why the page is unusable.
     pub(super) fn add(
         &mut self,
         id: String,
@@ -71,7 +71,7 @@ impl Offering {
         Ok(next)
     }
 
-    /// Takes the number of the frame of an answer.
+    /// Notes the frame number of an answer.
     pub(super) fn place(&mut self, id: &str, number: u64) {
         for page in &mut self.pages {
             if page.id == id && page.frame.is_none() {
@@ -81,7 +81,7 @@ impl Offering {
         }
     }
 
-    /// Whether a tool says that it only reads; `None` if there is no such tool.
+    /// Whether a tool is annotated as read-only; `None` if there is no such tool.
     pub(super) fn is_read_only(&self, tool: &str) -> Option<bool> {
         let tools = self.pages.iter().filter(|page| page.member == "tools");
         let named = |entry: &&String| {

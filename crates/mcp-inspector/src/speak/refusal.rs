@@ -1,4 +1,4 @@
-/// Why something cannot be done, and what to do about it.
+/// Why a request of the page was refused, and what to do about it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Refusal {
     pub(crate) kind: RefusalKind,
@@ -8,13 +8,13 @@ pub(crate) struct Refusal {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RefusalKind {
-    /// What was asked for makes no sense.
+    /// The request is invalid.
     Invalid,
-    /// What it is about does not exist.
+    /// Its subject does not exist.
     Unknown,
     /// There is no conversation.
     NotConnected,
-    /// The server does not read.
+    /// The server does not read its input.
     Stuck,
 }
 
@@ -28,12 +28,12 @@ impl Refusal {
     }
 
     pub(crate) fn not_connected() -> Refusal {
-        let error = "there is no conversation with a server".to_owned();
+        let error = "not connected to a server".to_owned();
         Refusal { kind: RefusalKind::NotConnected, error, help: "connect first" }
     }
 
     pub(crate) fn stuck() -> Refusal {
-        let error = "the server does not read what it is sent".to_owned();
+        let error = "the server does not read its input".to_owned();
         Refusal { kind: RefusalKind::Stuck, error, help: "wait, or disconnect" }
     }
 }

@@ -1,4 +1,4 @@
-//! A valid answer to a question of the server, to begin with.
+//! Suggests a valid answer to a question of the server.
 
 use mcp_json::Node;
 use serde_json::{Map, Value, json};

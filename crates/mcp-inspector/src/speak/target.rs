@@ -1,4 +1,4 @@
-//! The servers that can be spoken to, and how a conversation with one begins.
+//! The servers to connect to, and how to start a conversation.
 
 use std::{ffi::OsString, path::PathBuf, process::ExitStatus, thread};
 
@@ -6,27 +6,27 @@ use mcp_proxy::{
     Access, Tap, UrlKind,
     bridge::remote::{self, Remote, RemoteError, RemoteSettings},
     shutdown::{Drain, Phase, Trigger},
-    stdio::{self, Errors, StdioError, StdioSettings},
+    stdio::{self, StderrMode, StdioError, StdioSettings},
 };
 use tokio::sync::oneshot;
 
-use super::{LONGEST, door, wire::Ends};
+use super::{LONGEST, http_gateway, wire::ServerEnd};
 use crate::{demo::Demo, frame::exit_of};
 
-/// What is seen of a conversation.
+/// The taps of a conversation.
 pub(super) struct Taps {
-    /// All that passes.
+    /// Sees all traffic.
     pub(super) shown: Tap,
-    /// The messages alone, where the exchanges that carry them are shown.
+    /// Sees only messages, where whole exchanges are shown already.
     pub(super) aside: Tap,
 }
 
-/// A server that can be spoken to.
+/// A server to connect to.
 #[derive(Debug, Clone)]
 pub struct Target {
-    /// What it is called.
+    /// Its display name.
     pub name: String,
-    /// The command, URL, or what else there is to say about it.
+    /// The command, the URL or another description.
     pub shown: String,
     pub(crate) kind: Kind,
 }
@@ -39,16 +39,16 @@ pub(crate) enum Kind {
     Demo(Demo),
 }
 
-/// How a server is started.
+/// How to start a server.
 #[derive(Debug, Clone, Default)]
 pub struct Launch {
-    /// What is started; without a shell.
+    /// The program; no shell is involved.
     pub program: OsString,
-    /// What it is told.
+    /// Its arguments.
     pub arguments: Vec<OsString>,
-    /// What is set in its environment, beside what is in ours.
+    /// Variables added to its environment, which is otherwise ours.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where it is started, if not where we are.
+    /// Its working directory, if not ours.
     pub directory: Option<PathBuf>,
 }
 
@@ -77,7 +77,7 @@ impl Target {
         Ok(Target { name: url.to_owned(), shown: url.to_owned(), kind })
     }
 
-    /// The same under another name.
+    /// Renames the target.
     #[must_use]
     pub fn named(self, name: String) -> Target {
         Target { name, ..self }
@@ -96,10 +96,11 @@ impl Target {
         }
     }
 
-    /// Begins a conversation. The first ends it when told or dropped, the second says how it ended.
+    /// Starts a conversation. The first value ends it when told or dropped; the second resolves to
+    /// how it ended.
     pub(super) fn begin(
         &self,
-        ends: Ends,
+        ends: ServerEnd,
         Taps { shown: tap, aside }: Taps,
         longest: usize,
     ) -> (Ending, oneshot::Receiver<String>) {
@@ -110,7 +111,7 @@ impl Target {
                 let mut settings = StdioSettings::default();
                 (settings.environment, settings.directory) = (environment, directory);
                 (settings.max_line, settings.drain) = (longest, drain);
-                settings.errors = Errors::Recorded;
+                settings.stderr = StderrMode::Recorded;
                 settings.exit_wait = std::time::Duration::from_secs(2);
                 thread::spawn(move || {
                     let streams = ends.into_streams(longest);
@@ -123,7 +124,9 @@ impl Target {
                 tokio::spawn(async move {
                     let streams = ends.into_streams(longest);
                     let server = (&*url, &access);
-                    let how = door::converse(server, streams, (&tap, &aside), longest, drain).await;
+                    let how =
+                        http_gateway::converse(server, streams, (&tap, &aside), longest, drain)
+                            .await;
                     finish(tap).await;
                     finish(aside).await;
                     let _ = ended.send(how);

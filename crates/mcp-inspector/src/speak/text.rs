@@ -1,16 +1,16 @@
-//! The texts of messages. Whatever somebody typed is kept as it is spelt.
+//! Composes the texts of messages. Text typed by the user is kept as it is.
 
 use mcp_core::{Meta, Revision};
 use mcp_json::{Limits, Node, Tape};
 use mcp_jsonrpc::Envelope;
 use serde_json::json;
 
-/// Who we are.
+/// The `clientInfo` of the inspector.
 pub(super) fn client_info() -> serde_json::Value {
     json!({ "name": "plumb-inspector", "version": env!("CARGO_PKG_VERSION") })
 }
 
-/// What we can do: a person answers.
+/// The capabilities of the inspector; the user answers.
 pub(super) fn capabilities() -> serde_json::Value {
     json!({ "roots": {}, "sampling": {}, "elicitation": {} })
 }
@@ -44,12 +44,12 @@ pub(super) fn message(
     format!(r#"{{"jsonrpc":"2.0"{id},"method":{}{params}}}"#, json!(method))
 }
 
-/// Line breaks end a message, and in JSON they are never more than space.
+/// Replaces line breaks, which end a message; in JSON they are only white space.
 pub(super) fn on_one_line(text: &str) -> String {
     text.replace(['\n', '\r'], " ")
 }
 
-/// Adds members to the `_meta` of params, if they are not there.
+/// Adds members to the `_meta` of params, unless present.
 fn with_meta(params: &str, wanted: &MetaMembers) -> String {
     let place = read(params, |root| {
         if !root.is_object() {
@@ -82,7 +82,7 @@ fn member((name, value): &(&'static str, String)) -> String {
     format!("{}:{value}", json!(name))
 }
 
-/// The same message as another request: a new id, and a new progress token if it has one.
+/// Gives a request a new id, and a new progress token if it has one.
 pub(super) fn renewed(text: &str, id: u64) -> String {
     let spans = read(text, |root| {
         let envelope = Envelope::of(root);
@@ -100,7 +100,7 @@ pub(super) fn renewed(text: &str, id: u64) -> String {
     text
 }
 
-/// The params of a call, repeated with answers.
+/// The params of a repeated call, with the answers added.
 pub(super) fn with_inputs(
     params: &str,
     answers: &[(String, String)],
@@ -128,7 +128,7 @@ pub(super) fn with_inputs(
     format!("{{{}}}", members.join(","))
 }
 
-/// Shows the value of a text to `visit`, if it is JSON.
+/// Passes the value of a text to `visit`; `None` if it is not JSON.
 pub(super) fn read<R>(text: &str, visit: impl FnOnce(Node<'_>) -> R) -> Option<R> {
     let mut tape = Tape::new();
     tape.parse(text.as_bytes(), LIMITS).ok().map(|document| visit(document.root()))

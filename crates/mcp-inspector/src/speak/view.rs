@@ -1,4 +1,4 @@
-//! What the page is told, as JSON.
+//! The state sent to the page, as JSON.
 
 use mcp_core::{Era, Revision};
 use mcp_rules::Finding;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 use super::{State, Target, suggestion};
 use crate::Log;
 
-/// Where a conversation stands.
+/// The status of a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Status {
@@ -42,14 +42,14 @@ pub(crate) struct SpeakState {
     pub(crate) instructions: Option<String>,
     pub(crate) calls: Vec<Call>,
     pub(crate) questions: Vec<QuestionView>,
-    /// Changes with what is offered.
+    /// Changes whenever the lists change.
     pub(crate) offered: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) demo: Option<DemoView>,
 }
 
 impl SpeakState {
-    /// What is known of a conversation with one of `targets`.
+    /// The state of a conversation with one of `targets`.
     pub(super) fn of(state: &State, targets: &[Target], log: &Log) -> SpeakState {
         let conversation = state.conversation.as_ref();
         let revision =
@@ -110,7 +110,7 @@ pub(crate) struct DemoView {
     pub(crate) tool_results: bool,
 }
 
-/// What became of a request.
+/// The state of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum CallState {
@@ -123,7 +123,7 @@ pub(crate) enum CallState {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Call {
-    /// The id as it is spelt.
+    /// The id as it was spelled.
     pub(crate) id: String,
     pub(crate) method: String,
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -5,33 +5,33 @@ use std::io::{self, Read, Write};
 use bytes::Bytes;
 use tokio::sync::mpsc;
 
-/// Lines that may wait in either direction.
+/// Maximum number of lines queued in either direction.
 const QUEUE: usize = 256;
 
-/// What the server's end of a conversation gets.
+/// The server's end of a conversation.
 #[derive(Debug)]
-pub(crate) struct Ends {
-    /// What we send, with line breaks.
+pub(crate) struct ServerEnd {
+    /// Lines from the inspector, with line breaks.
     pub(crate) from_us: mpsc::Receiver<Bytes>,
-    /// Takes what the server sends, line by line and without line breaks.
+    /// Takes lines from the server, without line breaks.
     pub(crate) to_us: mpsc::Sender<Bytes>,
 }
 
-/// Our end: where to send, and what is received. What cannot be sent at once is refused.
+/// The inspector's end. What cannot be sent at once is refused.
 #[derive(Debug)]
-pub(super) struct Near {
+pub(super) struct ClientEnd {
     pub(super) sender: mpsc::Sender<Bytes>,
     pub(super) lines: mpsc::Receiver<Bytes>,
 }
 
-pub(super) fn pair() -> (Near, Ends) {
+pub(super) fn pair() -> (ClientEnd, ServerEnd) {
     let (sender, from_us) = mpsc::channel(QUEUE);
     let (to_us, lines) = mpsc::channel(QUEUE);
-    (Near { sender, lines }, Ends { from_us, to_us })
+    (ClientEnd { sender, lines }, ServerEnd { from_us, to_us })
 }
 
-impl Ends {
-    /// As the streams of a client. They must be used on threads that may block.
+impl ServerEnd {
+    /// Converts it to streams of a client, which block and must be used on blocking threads.
     pub(super) fn into_streams(self, longest: usize) -> (Outgoing, Incoming) {
         let outgoing = Outgoing { lines: self.from_us, rest: Bytes::new() };
         let line = Vec::new();
@@ -39,7 +39,7 @@ impl Ends {
     }
 }
 
-/// Reads what we send.
+/// Reads the lines from the inspector.
 #[derive(Debug)]
 pub(super) struct Outgoing {
     lines: mpsc::Receiver<Bytes>,
@@ -60,8 +60,7 @@ impl Read for Outgoing {
     }
 }
 
-/// Takes what the server sends, and splits it into lines. Longer ones are dropped: the tap has seen
-/// them.
+/// Splits the server's output into lines. Overlong lines are dropped: the tap has seen them.
 #[derive(Debug)]
 pub(super) struct Incoming {
     lines: mpsc::Sender<Bytes>,

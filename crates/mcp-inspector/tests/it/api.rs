@@ -1,6 +1,6 @@
 use std::{sync::Arc, time::Duration};
 
-use mcp_inspector::{Access, Log, LogLimits, Service, Speaker, Target};
+use mcp_inspector::{InspectorClient, Log, LogLimits, PageAccess, Service, Target};
 use mcp_rules::{Engine, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::Allowed;
@@ -20,12 +20,12 @@ impl Page {
     pub(crate) async fn about(target: Target) -> Page {
         let log = Log::new(LogLimits::default());
         let engine = Engine::new(Schemas::embedded(), Settings::default());
-        let speaker = Speaker::new(log.clone(), Arc::new(engine), vec![target]);
+        let client = InspectorClient::new(log.clone(), Arc::new(engine), vec![target]);
         let (hosts, origins) = (Allowed::loopback(), Allowed::loopback());
-        let access = Access { token: "token".into(), hosts, origins };
+        let access = PageAccess { token: "token".into(), hosts, origins };
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap().to_string();
-        let service = Service::new(log.clone(), access, "a test").with_speaker(speaker);
+        let service = Service::new(log.clone(), access, "a test").with_client(client);
         tokio::spawn(service.serve(listener, std::future::pending()));
         Page { address, log }
     }

@@ -341,7 +341,7 @@ async fn what_was_dropped_is_said_and_a_range_of_time_can_be_chosen() {
     browser.page.goto(&served.address).await.unwrap();
     browser.has_frames(100).await;
     let foot = browser.find(".list-foot").await.text().await.unwrap();
-    assert!(foot.contains("200 older ones were dropped"), "{foot}");
+    assert!(foot.contains("200 older ones dropped"), "{foot}");
     // Half of the strip is half of the time.
     let drag = "const canvas = document.querySelector('plumb-overview-strip canvas');
         const box = canvas.getBoundingClientRect();

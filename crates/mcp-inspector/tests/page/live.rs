@@ -7,7 +7,7 @@ use std::{
 };
 
 use mcp_core::Side;
-use mcp_inspector::{Access, Log, LogLimits, Service};
+use mcp_inspector::{Log, LogLimits, PageAccess, Service};
 use mcp_proxy::{Observation, Tap, TapSettings};
 use mcp_rules::{Engine, Settings};
 use mcp_schema::Schemas;
@@ -36,7 +36,7 @@ impl Live {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let token = mcp_inspector::new_token().unwrap();
         let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
-        let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
+        let access = PageAccess { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
         let service = Service::new(log, access, "misbehaving-server");
         tokio::spawn(service.serve(listener, std::future::pending()));
         let mut server = Command::new(env!("CARGO_BIN_EXE_misbehaving-server"))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use mcp_core::Revision;
-use mcp_inspector::{Access, Log, LogLimits, Service, Speaker, Target};
+use mcp_inspector::{InspectorClient, Log, LogLimits, PageAccess, Service, Target};
 use mcp_rules::{Engine, LineReader, Observer, RecordingInfo, Settings};
 use mcp_schema::Schemas;
 use mcp_transport::Allowed;
@@ -28,7 +28,7 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let token = mcp_inspector::new_token().unwrap();
         let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
-        let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
+        let access = PageAccess { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
         let service = Service::new(log.clone(), access, "trace.jsonl");
         tokio::spawn(service.serve(listener, std::future::pending()));
         let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
@@ -61,12 +61,12 @@ impl Served {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let token = mcp_inspector::new_token().unwrap();
         let address = format!("http://{}/{token}/", listener.local_addr().unwrap());
-        let access = Access { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
+        let access = PageAccess { token, hosts: Allowed::loopback(), origins: Allowed::loopback() };
         let engine = Arc::new(Engine::new(Schemas::embedded(), Settings::default()));
-        let speaker =
-            Speaker::new(log.clone(), Arc::clone(&engine), targets).with_revision(revision);
-        let service = Service::new(log.clone(), access, "demo").with_speaker(speaker.clone());
-        speaker.begin();
+        let client =
+            InspectorClient::new(log.clone(), Arc::clone(&engine), targets).with_revision(revision);
+        let service = Service::new(log.clone(), access, "demo").with_client(client.clone());
+        client.begin();
         tokio::spawn(service.serve(listener, std::future::pending()));
         Served { log, address, engine, lines: Vec::new() }
     }

@@ -1,4 +1,4 @@
-// The page: joins the list, the detail, the filter and the keys.
+// The page: connects the list, the detail, the filter and the keyboard.
 
 import * as api from '../model/api.js';
 import { make } from '../model/dom.js';
@@ -24,9 +24,9 @@ import { openTab, tabList } from './tabs.js';
 
 const WORDS = { live: 'live', lost: 'plumb has stopped', paused: 'paused' };
 const TITLES = {
-  live: 'New frames appear as they pass', lost: 'Start plumb again to go on; what is here stays', paused: 'New frames are kept back until you resume',
+  live: 'New frames appear as they arrive', lost: 'Start plumb again to continue; the frames shown here stay', paused: 'New frames are held back until you resume',
 };
-/** The list is shown in these, and so is what is said about it. */
+/** The views that show the list and its status. */
 const WITH_LIST = ['frames', 'speak'];
 
 export class AppElement extends HTMLElement {
@@ -44,7 +44,7 @@ export class AppElement extends HTMLElement {
   #session = /** @type {SessionViewElement} */ (document.createElement('plumb-session-view'));
   #calls = make('button', { 'aria-pressed': 'false', 'data-switch': 'calls', title: 'Show a request and its answer in one row', click: () => this.#showCalls() }, 'Pair answers');
   #paused = make('button', { 'aria-pressed': 'false', title: 'Hold back new frames (Space)', click: () => this.#pause() }, 'Pause');
-  #rangeChip = make('button', { class: 'range', title: 'Show all times again', hidden: true, click: () => this.#clearRange() });
+  #rangeChip = make('button', { class: 'range', title: 'Show the whole time range again', hidden: true, click: () => this.#clearRange() });
   #filter = /** @type {FilterBarElement} */ (document.createElement('plumb-filter-bar'));
   #highlight = make('input', {
     type: 'search', class: 'highlight', 'aria-label': 'highlight', placeholder: 'highlight', spellcheck: 'false', autocomplete: 'off',
@@ -74,7 +74,7 @@ export class AppElement extends HTMLElement {
     this.#tools.replaceChildren(this.#filter, this.#highlight, this.#rangeChip, this.#calls, this.#paused);
     this.replaceChildren(
       make('header', { class: 'top' }, make('h1', {}, make('img', { src: icon, alt: '' }), 'plumb', this.#target), this.#views,
-        make('span', { class: 'spring' }), this.#state, this.#import, make('button', { class: 'link', title: 'Keys and filter (?)', click: openHelp }, 'Help')),
+        make('span', { class: 'spring' }), this.#state, this.#import, make('button', { class: 'link', title: 'Keys and filter terms (?)', click: openHelp }, 'Help')),
       this.#tools, this.#work, this.#notice);
     this.#list.frames = this.#frames;
     this.#frames.addEventListener('plumb-frames-change', () => this.#changed(), { signal });
@@ -115,10 +115,10 @@ export class AppElement extends HTMLElement {
 
   disconnectedCallback() { this.#life?.abort(); }
 
-  /** This page is about a file that was brought to another one. */
+  /** This page shows a file that was imported on another page. */
   #showImported() {
     this.#import.isImported = true;
-    this.#target.after(make('a', { href: '../../', class: 'back' }, '← back to where it was opened'));
+    this.#target.after(make('a', { href: '../../', class: 'back' }, '← back to the original page'));
   }
 
   #restore() {
@@ -131,12 +131,12 @@ export class AppElement extends HTMLElement {
     if (this.#place.frame) this.#select(this.#place.frame, false);
   }
 
-  /** @param {boolean} isOpen @param {boolean} begins whether to connect at once */
+  /** @param {boolean} isOpen @param {boolean} begins whether to connect immediately */
   #addSpeak(isOpen, begins) {
     if (this.#speak) return;
     this.#speak = /** @type {SpeakViewElement} */ (document.createElement('plumb-speak-view'));
     const waiting = make('span', { class: 'count', 'data-waits': true });
-    this.#views.append(make('button', { role: 'tab', 'data-view': 'speak', click: () => this.#open('speak') }, 'Speak ', waiting));
+    this.#views.append(make('button', { role: 'tab', 'data-view': 'speak', click: () => this.#open('speak') }, 'Send ', waiting));
     this.#detail.canSend = true;
     this.#speak.frames = this.#frames;
     this.#speak.speak.addEventListener('plumb-speak-change', () => {
@@ -187,7 +187,7 @@ export class AppElement extends HTMLElement {
     this.#count.textContent = findings ? String(findings) : '';
     this.#count.dataset.severity = worst;
     if (this.#place.view === 'problems') this.#problems.load();
-    // What was found later may be about the frame that is looked at.
+    // New findings may be about the frame that is open.
     const number = this.#detail.number;
     if (number !== null && this.#frames.row(number)?.findings) this.#detail.load(number);
   }
@@ -216,7 +216,7 @@ export class AppElement extends HTMLElement {
     }
   }
 
-  /** Marks rows without hiding the others. @param {string} text */
+  /** Highlights rows without hiding the others. @param {string} text */
   #highlightBy(text) {
     this.#highlighting.stop();
     const fault = (/** @type {string} */ words) => {
@@ -271,17 +271,17 @@ export class AppElement extends HTMLElement {
       Escape: () => this.#escape(),
     };
     const act = keys[event.key];
-    // Space and Enter belong to what has the focus, if that does something with them.
+    // Space and Enter belong to the focused element, if it handles them.
     const isTaken = event.target instanceof Element && !!event.target.closest('button, a, summary, input');
     if (!act || (event.key === 'Enter' || event.key === ' ') && isTaken) return;
     event.preventDefault();
     act();
   }
 
-  /** Sends a frame of the client again, as it was or after changes. @param {number} number @param {boolean} withChanges */
+  /** Sends a frame of the client again, unchanged or edited. @param {number} number @param {boolean} withChanges */
   async #again(number, withChanges) {
     const view = this.#speak;
-    if (!view) return this.#say('This page only watches: there is no server to send to.');
+    if (!view) return this.#say('This page only shows traffic: there is no server to send to.');
     const row = this.#frames.row(number);
     const refusal = await (withChanges ? view.edit(row) : view.replay(row));
     this.#say(refusal);

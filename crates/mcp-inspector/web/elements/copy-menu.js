@@ -11,12 +11,12 @@ export async function openCopyMenu(number) {
   if (!detail) return;
   /** @type {[string, string, () => string | Promise<string>][]} */
   const ways = [
-    ['t', 'text, as it was sent', () => detail.text ?? detail.base64 ?? ''],
+    ['t', 'text, as sent', () => detail.text ?? detail.base64 ?? ''],
     ['n', 'NDJSON, on one line', () => asNdjson(detail)],
-    ['l', 'line of a trace', () => api.line(number)],
+    ['l', 'line of the recording', () => api.line(number)],
   ];
   if (isHttpRequest(detail)) ways.push(['c', 'curl command', () => asCurl(detail)]);
-  const status = make('p', { role: 'status', class: 'quiet' }, detail.cutFrom ? 'Only the beginning of this frame is kept here.' : '');
+  const status = make('p', { role: 'status', class: 'quiet' }, detail.cutFrom ? 'Only the beginning of this frame is available here.' : '');
   const list = make('ul', { class: 'menu' });
   const copy = async (/** @type {string | Promise<string>} */ wanted) => {
     const text = await wanted;
@@ -24,10 +24,10 @@ export async function openCopyMenu(number) {
       await navigator.clipboard.writeText(text);
       dialog.close();
     } catch {
-      // Without permission there is at least something to select.
+      // Without permission, offer the text for selection.
       const area = make('textarea', { class: 'mono', rows: 6, readonly: true, 'aria-label': 'text to copy' });
       area.value = text;
-      status.replaceChildren('The browser does not let this page copy. Copy it from here:', area);
+      status.replaceChildren('The browser does not let this page use the clipboard. Copy the text from here:', area);
       area.select();
     }
   };

@@ -1,4 +1,4 @@
-// What a frame is, in a few facts, and what can be done with it.
+// The facts about a frame, and the actions for it.
 
 import { make } from '../model/dom.js';
 import { clock, duration, name, size } from '../model/format.js';
@@ -14,10 +14,10 @@ export function detailHead(detail, canSend) {
   const button = (/** @type {string} */ words, /** @type {string} */ title, /** @type {(from: Element) => void} */ act, kind = '') =>
     make('button', { class: kind, title, click: event => act(event.currentTarget) }, words);
   const actions = make('div', { class: 'detail-actions' },
-    button('Copy', 'Copy as text, NDJSON, trace line or curl (y)', () => openCopyMenu(row.number)));
+    button('Copy', 'Copy as text, NDJSON, recording line or curl (y)', () => openCopyMenu(row.number)));
   if (canSend && canReplay(row)) {
-    actions.append(button('Send again', 'Send it again as it was, with a new id (r)', from => from.dispatchEvent(new FrameAgainEvent(row.number, false))),
-      button('Edit', 'Change it, then send it (e)', from => from.dispatchEvent(new FrameAgainEvent(row.number, true))));
+    actions.append(button('Send again', 'Send it again unchanged, with a new id (r)', from => from.dispatchEvent(new FrameAgainEvent(row.number, false))),
+      button('Edit', 'Edit it, then send it (e)', from => from.dispatchEvent(new FrameAgainEvent(row.number, true))));
   }
   actions.append(button('Close', 'Back to the list (Esc)', from => from.dispatchEvent(new DetailCloseEvent()), 'close-detail'));
   return make('header', {}, make('div', { class: 'detail-head' }, make('h2', {}, `#${row.number} ${name(row)}`), actions), facts(detail));
@@ -29,14 +29,14 @@ function facts({ row, pair, cutFrom }) {
   const fact = (/** @type {string} */ term, /** @type {string | Node | undefined} */ words) => {
     if (words) list.append(make('div', {}, make('dt', {}, term), make('dd', {}, words)));
   };
-  fact('sent by', row.byProxy ? `plumb, in place of the ${row.from}` : row.from && `the ${row.from}`);
+  fact('sent by', row.byProxy ? `plumb, on behalf of the ${row.from}` : row.from && `the ${row.from}`);
   fact('at', clock(row.at));
   fact('id', row.id && make('code', {}, row.id));
   fact('size', cutFrom ? `${size(cutFrom)}; only the beginning is shown` : size(row.bytes));
   fact('session', row.session);
   if (row.heldBack) fact('held back', 'it did not reach the other side');
   if (pair) {
-    fact(row.kind === 'request' ? 'answered by' : 'answers', make('button', { class: 'link', 'data-pair': pair.number, title: 'Go there (p)',
+    fact(row.kind === 'request' ? 'answered by' : 'answers', make('button', { class: 'link', 'data-pair': pair.number, title: 'Go to it (p)',
       click: event => event.currentTarget.dispatchEvent(new FrameSelectEvent(pair.number)) }, `#${pair.number} ${name(pair)}`));
     fact('took', duration(row.took));
   } else if (row.kind === 'request') {

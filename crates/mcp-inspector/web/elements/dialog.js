@@ -1,4 +1,4 @@
-// A dialog with a title and a button that closes it; so do Escape and a click beside it.
+// A dialog with a title and a close button. Escape and a click outside also close it.
 
 import { make } from '../model/dom.js';
 
@@ -10,7 +10,7 @@ export function openDialog(title, ...parts) {
   dialog.addEventListener('close', () => dialog.remove());
   document.body.append(dialog);
   dialog.showModal();
-  // The first thing in it may be a link far down.
+  // Without this, the first link would get the focus, which may be far down.
   close.focus({ preventScroll: true });
   return dialog;
 }

@@ -1,12 +1,12 @@
-// The `data` of a JSON-RPC error, or the faults in a tool's result, as a table: where, what, which keyword, what was
-// expected, and the value that the request had there.
+// The `data` of a JSON-RPC error, or the faults in a tool's result, as a table: place, message, keyword, expected
+// value, and the value that the request had there.
 
 import { make } from '../model/dom.js';
 import * as json from '../model/json.js';
 import { FrameSelectEvent } from './events.js';
 
 /**
- * @typedef {object} Fault one entry, whoever has made it
+ * @typedef {object} Fault one entry, in whichever format
  * @property {string} path JSON pointer into the arguments or params
  * @property {string} message
  * @property {string} keyword
@@ -16,7 +16,7 @@ import { FrameSelectEvent } from './events.js';
 const LISTS = ['errors', 'issues', 'findings', 'violations', 'details'];
 
 /**
- * The faults that an error's `data` or a result lists, in the forms of ajv, zod and plumb; `null` if it is another form.
+ * The faults listed in an error's `data` or a result, in the formats of ajv, zod and plumb; `null` for other formats.
  * @param {unknown} data
  * @returns {Fault[] | null}
  */
@@ -52,7 +52,7 @@ function faultOf(entry) {
 
 /**
  * @param {Fault[]} faults
- * @param {{ text: string, number: number } | null} request what they are about
+ * @param {{ text: string, number: number } | null} request the message they are about
  */
 export function errorTable(faults, request) {
   const root = request && json.read(request.text);
@@ -75,7 +75,7 @@ export function errorTable(faults, request) {
   return make('table', { class: 'data error-table' }, make('thead', {}, head), body);
 }
 
-/** Servers point into the arguments, into the params or into the whole message.
+/** Pointers of servers may start at the arguments, the params or the whole message.
  * @param {json.JsonNode | null | undefined} root @param {string} path */
 function placeOf(root, path) {
   if (!root) return null;
@@ -93,7 +93,7 @@ function valueText(text, node) {
   return value.length > 300 ? `${value.slice(0, 300)}…` : value;
 }
 
-/** The faults that an error's `data`, or a tool's result with `isError`, lists. @param {string} text of the message */
+/** The faults listed in an error's `data`, or in a tool's result with `isError`. @param {string} text of the message */
 export function listedFaults(text) {
   try {
     const message = JSON.parse(text);

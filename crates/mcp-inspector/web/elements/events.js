@@ -1,8 +1,8 @@
-// What elements tell those above them.
+// Events that elements send to their ancestors.
 
-/** A frame was chosen. */
+/** A frame was selected. */
 export class FrameSelectEvent extends Event {
-  /** @param {number} number @param {{ open?: boolean, pointer?: string }} [how] `pointer`: the value in it that is meant */
+  /** @param {number} number @param {{ open?: boolean, pointer?: string }} [how] `pointer`: the value in it to point at */
   constructor(number, { open = false, pointer } = {}) {
     super('plumb-frame-select', { bubbles: true });
     this.number = number;
@@ -11,7 +11,7 @@ export class FrameSelectEvent extends Event {
   }
 }
 
-/** Somebody wants to know what a rule demands. */
+/** The documentation of a rule was requested. */
 export class RuleOpenEvent extends Event {
   /** @param {string} rule */
   constructor(rule) {
@@ -20,7 +20,7 @@ export class RuleOpenEvent extends Event {
   }
 }
 
-/** A place in the text is to be shown. */
+/** A place in the text should be shown. */
 export class SpanShowEvent extends Event {
   /** @param {[number, number]} span @param {{ scroll: boolean }} how */
   constructor(span, { scroll }) {
@@ -39,7 +39,7 @@ export class FilterChangeEvent extends Event {
   }
 }
 
-/** A frame is to be sent again, as it was or after changes. */
+/** A frame should be sent again, unchanged or edited. */
 export class FrameAgainEvent extends Event {
   /** @param {number} number @param {boolean} withChanges */
   constructor(number, withChanges) {
@@ -49,12 +49,12 @@ export class FrameAgainEvent extends Event {
   }
 }
 
-/** The opened frame is to be put away. */
+/** The open frame should be closed. */
 export class DetailCloseEvent extends Event {
   constructor() { super('plumb-detail-close', { bubbles: true }); }
 }
 
-/** All frames are to be shown again. */
+/** All frames should be shown again. */
 export class FilterClearEvent extends Event {
   constructor() { super('plumb-filter-clear', { bubbles: true }); }
 }

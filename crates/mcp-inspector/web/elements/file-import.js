@@ -5,7 +5,7 @@ import { send } from '../model/import.js';
 import { ApiError } from '../model/api.js';
 
 export class FileImportElement extends HTMLElement {
-  /** Whether this page shows a file that was brought. */
+  /** Whether this page shows an imported file. */
   isImported = false;
   /** @type {AbortController | null} */
   #life = null;
@@ -13,7 +13,7 @@ export class FileImportElement extends HTMLElement {
     type: 'file', hidden: true, accept: '.jsonl,.ndjson,.json,.har,.txt', 'aria-label': 'recording or HAR capture',
     change: () => this.#chosen(),
   });
-  #button = make('button', { title: 'Open a recording or a HAR capture; it can be dropped on the page, too', click: () => this.#input.click() }, 'Open file…');
+  #button = make('button', { title: 'Open a recording or a HAR capture; you can also drop it on the page', click: () => this.#input.click() }, 'Open file…');
   #alert = make('span', { role: 'alert', class: 'error' });
 
   connectedCallback() {

@@ -1,4 +1,4 @@
-// Where a filter is typed.
+// The input field for the filter.
 
 import { make } from '../model/dom.js';
 import { TERM_NAMES } from '../model/filter.js';

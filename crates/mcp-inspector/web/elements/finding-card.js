@@ -1,4 +1,4 @@
-// One finding: the rule, who is at fault, what is wrong and what to do.
+// One finding: the rule, the side at fault, what is wrong and how to fix it.
 
 import { make } from '../model/dom.js';
 import { FrameSelectEvent, RuleOpenEvent, SpanShowEvent } from './events.js';
@@ -17,7 +17,7 @@ export class FindingCardElement extends HTMLElement {
     const rows = [
       make('p', { class: 'finding-head' },
         make('strong', { class: severity }, severity === 'error' ? '✖ error' : '▲ warning'),
-        make('button', { class: 'link mono', title: 'What this rule demands', click: () => this.dispatchEvent(new RuleOpenEvent(rule)) }, rule),
+        make('button', { class: 'link mono', title: 'Explain this rule', click: () => this.dispatchEvent(new RuleOpenEvent(rule)) }, rule),
         atFault && make('span', { class: 'quiet' }, `by the ${atFault}`),
         subject && make('span', {}, make('span', { class: 'quiet' }, 'in '), make('code', { 'data-subject': subject }, subject))),
       make('p', { class: 'message' }, ...inline(message)),
@@ -30,7 +30,7 @@ export class FindingCardElement extends HTMLElement {
     if (span) this.addEventListener('pointerenter', () => this.dispatchEvent(new SpanShowEvent(span, { scroll: false })));
   }
 
-  /** Where it is, by whom it is said, and on what grounds. @param {Finding} finding */
+  /** The place, the layer and the part of the specification. @param {Finding} finding */
   #place({ pointer, span, layer, spec }) {
     const bytes = span && (span[0] === span[1] ? `byte ${span[0]}` : `bytes ${span[0]}–${span[1]}`);
     const place = make('p', { class: 'says' }, make('span', {}, 'plumb says'));

@@ -39,10 +39,10 @@ export class FrameDetailElement extends HTMLElement {
 
   clear() {
     this.#number = null;
-    this.replaceChildren(make('p', { class: 'empty' }, 'Select a frame to see what was sent, byte for byte, and what is wrong with it.'));
+    this.replaceChildren(make('p', { class: 'empty' }, 'Select a frame to see exactly what was sent, and what is wrong with it.'));
   }
 
-  /** @param {number} number @param {string} [pointer] the value that is meant */
+  /** @param {number} number @param {string} [pointer] the value to point at */
   async load(number, pointer) {
     this.#loading?.abort();
     const loading = new AbortController();
@@ -67,7 +67,7 @@ export class FrameDetailElement extends HTMLElement {
 
   get number() { return this.#number; }
 
-  /** The text on the wire, for whoever copies it. */
+  /** The text on the wire, for copying. */
   get text() { return this.#detail?.text ?? ''; }
 
   /** @param {Detail} detail @param {AbortSignal} signal */
@@ -77,7 +77,7 @@ export class FrameDetailElement extends HTMLElement {
       const { text } = await api.frame(detail.row.pair, signal);
       return text === undefined ? null : { text, number: detail.row.pair };
     } catch {
-      return null; // It was dropped.
+      return null; // It is no longer in the log.
     }
   }
 
@@ -93,14 +93,14 @@ export class FrameDetailElement extends HTMLElement {
     }
     if (!findings.length) {
       parts.push(make('p', { class: 'quiet no-findings' }, row.judged === false
-        ? 'Not judged: the proxy had fallen behind.' : 'plumb has found nothing wrong with this frame.'));
+        ? 'Not checked: the proxy had fallen behind.' : 'Nothing wrong found with this frame.'));
     }
     const faults = root && text !== undefined ? listedFaults(text) : null;
     if (faults) {
       parts.push(make('h3', {}, `The ${row.from ?? 'peer'} lists ${faults.length} ${faults.length === 1 ? 'fault' : 'faults'}`), errorTable(faults, request));
     }
     parts.push(this.#content(detail, root));
-    // Drawn anew since something was found later, it stays where it is.
+    // Keep the scroll position when redrawn for a new finding.
     const isSame = this.#drawn === row.number;
     const focused = isSame && document.activeElement instanceof HTMLElement && this.contains(document.activeElement) ? document.activeElement.dataset.tab : undefined;
     this.#drawn = row.number;
@@ -125,7 +125,7 @@ export class FrameDetailElement extends HTMLElement {
     if (http) views.http = () => httpView(http);
     if (detail.row.method) views.schema = () => schemaView(detail.row.number);
     const place = make('div', { role: 'tabpanel', 'aria-label': 'the frame' });
-    const tabs = tabList('subtabs', 'ways to see the frame');
+    const tabs = tabList('subtabs', 'representations of the frame');
     const open = (/** @type {string} */ tab) => {
       openTab(tabs, button => button.dataset.tab === tab);
       place.replaceChildren(views[tab]());
@@ -146,7 +146,7 @@ export class FrameDetailElement extends HTMLElement {
     view.show(text, detail.base64 === undefined ? detail.findings : []);
     if (detail.base64 !== undefined) view.prepend(make('p', { class: 'quiet' }, 'Not UTF-8; bytes in hexadecimal:'));
     if (detail.cutFrom) {
-      view.append(make('p', {}, make('a', { href: `api/frames/${detail.row.number}/text`, download: `frame-${detail.row.number}.txt` }, 'Save all of it')));
+      view.append(make('p', {}, make('a', { href: `api/frames/${detail.row.number}/text`, download: `frame-${detail.row.number}.txt` }, 'Save the full text')));
     }
     return view;
   }

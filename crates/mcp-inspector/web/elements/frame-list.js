@@ -1,4 +1,4 @@
-// The list of frames: a real table, of which only the rows in sight exist.
+// The list of frames: a table that only contains the rows in sight.
 
 import { make } from '../model/dom.js';
 import { clock, duration, name, size, verdict } from '../model/format.js';
@@ -10,7 +10,7 @@ import { FilterClearEvent, FrameSelectEvent } from './events.js';
 
 const HEIGHT = 24;
 const MARGIN = 12;
-/** Browsers do not lay out more pixels than this. */
+/** Maximum height that browsers lay out, in pixels. */
 const TALLEST = 10_000_000;
 
 const COLUMNS = [
@@ -29,12 +29,12 @@ export class FrameListElement extends HTMLElement {
   #box = make('div', { class: 'frames', tabindex: 0, role: 'region', 'aria-label': 'frames' });
   #table = make('table', { 'aria-rowcount': 0 });
   #count = make('span', { class: 'list-count', role: 'status' });
-  #follow = make('button', { 'aria-pressed': 'true', title: 'Scroll to new frames as they come (f)', click: () => { this.follows = !this.#follows; } }, 'Follow');
+  #follow = make('button', { 'aria-pressed': 'true', title: 'Scroll to new frames as they arrive (f)', click: () => { this.follows = !this.#follows; } }, 'Follow');
   #nothing = make('div', { class: 'empty' });
-  /** Where the list was before it was put away. */
+  /** The scroll position before the list was hidden. */
   #top = 0;
   #strip = /** @type {OverviewStripElement} */ (document.createElement('plumb-overview-strip'));
-  /** Whether the selected frame is to be brought into sight once it is there. */
+  /** Whether to scroll to the selected frame once it has arrived. */
   #mustReveal = false;
 
   connectedCallback() {
@@ -53,7 +53,7 @@ export class FrameListElement extends HTMLElement {
     new ResizeObserver(() => this.render()).observe(this.#box);
   }
 
-  /** What is put away loses its place. */
+  /** A hidden element loses its scroll position. */
   #comeBack() {
     this.#box.scrollTop = this.#top;
     this.render();
@@ -102,7 +102,7 @@ export class FrameListElement extends HTMLElement {
     }
   }
 
-  /** Pixels of the scroll bar for a row. */
+  /** Height of a row in the scroll area, in pixels. */
   #scale() {
     const count = this.#frames?.shown.length ?? 0;
     return Math.min(HEIGHT, TALLEST / Math.max(1, count));
@@ -128,7 +128,7 @@ export class FrameListElement extends HTMLElement {
     const shown = frames.shown;
     const scale = this.#scale();
     if (this.#mustReveal && this.#selected !== undefined) {
-      // There must be something to scroll.
+      // An empty list cannot scroll.
       this.#body.replaceChildren(filler(shown.length * scale));
       this.#reveal(this.#selected);
     }
@@ -154,7 +154,7 @@ export class FrameListElement extends HTMLElement {
     const words = [
       `${shown.length} ${frames.calls ? 'rows' : shown.length === 1 ? 'frame' : 'frames'}`,
       hidden > 0 && !frames.calls && `${hidden} hidden by the ${frames.paused ? 'filter or the pause' : 'filter'}`,
-      dropped > 0 && `${dropped} older ones were dropped`,
+      dropped > 0 && `${dropped} older ones dropped`,
     ].filter(Boolean).join(' · ');
     if (this.#count.textContent !== words) this.#count.textContent = words;
   }
@@ -165,7 +165,7 @@ export class FrameListElement extends HTMLElement {
     const worst = row.worst === 'error' ? row.worst : answer?.worst ?? row.worst;
     const isLit = this.#frames?.isHighlighted(row);
     const arrow = row.from === 'client' ? '→' : row.from === 'server' ? '←' : '·';
-    const sender = row.byProxy ? `plumb, in place of the ${row.from}` : row.from ? SENDERS[row.from] : '';
+    const sender = row.byProxy ? `plumb, on behalf of the ${row.from}` : row.from ? SENDERS[row.from] : '';
     /** @type {Record<string, string>} */
     const cells = {
       number: String(row.number), time: clock(row.at), from: row.byProxy ? `${arrow}*` : arrow, name: name(row), id: row.id ?? '',
@@ -187,7 +187,7 @@ export class FrameListElement extends HTMLElement {
   /** @param {boolean} hasRows @param {number} total */
   #sayNothing(hasRows, total) {
     this.#nothing.hidden = hasRows;
-    const words = total ? 'No frame matches the filter.' : 'Nothing has been sent yet. Frames appear here as they pass.';
+    const words = total ? 'No frame matches the filter.' : 'Nothing has been sent yet. Frames appear here as they arrive.';
     if (hasRows || this.#nothing.dataset.words === words) return;
     this.#nothing.dataset.words = words;
     this.#nothing.replaceChildren(make('p', {}, words),
@@ -195,7 +195,7 @@ export class FrameListElement extends HTMLElement {
   }
 }
 
-/** The name, of which the tool, prompt or resource stands out. @param {Row} row @param {string} name */
+/** The name, with the tool, prompt or resource emphasized. @param {Row} row @param {string} name */
 function shownName({ target }, name) {
   if (!target || !name.endsWith(target)) return name;
   const whole = document.createDocumentFragment();
@@ -203,7 +203,7 @@ function shownName({ target }, name) {
   return whole;
 }
 
-/** Where a number is among ascending ones, or -1. @param {number[]} numbers @param {number} number */
+/** The index of a number in a sorted list, or -1. @param {number[]} numbers @param {number} number */
 function place(numbers, number) {
   let [low, high] = [0, numbers.length];
   while (low < high) {

@@ -1,4 +1,4 @@
-// A message as a tree that can be folded. Values are spelt as they were sent.
+// A message as a collapsible tree. Values are spelled as they were sent.
 
 import { make } from '../model/dom.js';
 import { byteToIndex, keyText } from '../model/json.js';
@@ -6,7 +6,7 @@ import { byteToIndex, keyText } from '../model/json.js';
 /** @import { Finding } from '../api' */
 /** @import { JsonNode } from '../model/json.js' */
 
-/** Children that are made at once; more on demand. */
+/** Children created at once; more on demand. */
 const PAGE = 100;
 const LONGEST = 2000;
 const OPEN_DEPTH = 4;
@@ -15,7 +15,7 @@ export class JsonTreeElement extends HTMLElement {
   #text = '';
   /** @type {{ start: number, end: number, finding: Finding }[]} */
   #spans = [];
-  /** The value that is meant. @type {JsonNode | null} */
+  /** The value to point at. @type {JsonNode | null} */
   #pointed = null;
 
   /** @param {string} text @param {JsonNode} root @param {Finding[]} findings @param {JsonNode | null} [pointed] */
@@ -79,10 +79,10 @@ export class JsonTreeElement extends HTMLElement {
   }
 }
 
-/** What plumb says about a value, beside it. @param {Finding | undefined} finding */
+/** The finding about a value, shown beside it. @param {Finding | undefined} finding */
 const remark = finding => finding && make('span', { class: `remark ${finding.severity}` }, ` ${finding.severity === 'error' ? '✖' : '▲'} ${finding.message}`);
 
-/** A name as it was sent; quoted if it is no plain word. @param {string} key */
+/** A name as it was sent; quoted unless it is an identifier. @param {string} key */
 function shownKey(key) {
   const text = keyText(key);
   return /^[\w$.\/-]+$/.test(text) ? text : key;

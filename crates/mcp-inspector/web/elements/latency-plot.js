@@ -1,4 +1,4 @@
-// How long answers took, in order: a point for each.
+// A plot of response times, with a point for each answer.
 
 import { make } from '../model/dom.js';
 import { duration } from '../model/format.js';
@@ -11,7 +11,7 @@ const MOST_NAMED = 5;
 
 /** @param {Answered[]} answers @param {(number: number) => void} go */
 export function latencyPlot(answers, go) {
-  if (!answers.length) return make('p', { class: 'quiet' }, 'No answer has a time yet.');
+  if (!answers.length) return make('p', { class: 'quiet' }, 'No response times yet.');
   const sorted = answers.map(({ took }) => took).sort((one, other) => one - other);
   const at = (/** @type {number} */ part) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))];
   const slowest = Math.max(1, sorted[sorted.length - 1]);
@@ -33,7 +33,7 @@ export function latencyPlot(answers, go) {
   return make('figure', {}, plot, make('figcaption', { class: 'quiet' }, words), slowestOf(answers, go));
 }
 
-/** The slowest by name: points cannot be reached with keys. @param {Answered[]} answers @param {(number: number) => void} go */
+/** A list of the slowest answers: points cannot be reached with the keyboard. @param {Answered[]} answers @param {(number: number) => void} go */
 function slowestOf(answers, go) {
   const list = make('ol', { class: 'slowest' });
   for (const { number, method, took } of answers.toSorted((one, other) => other.took - one.took).slice(0, MOST_NAMED)) {

@@ -1,4 +1,4 @@
-// The little Markdown that the texts of rules use: headings, paragraphs, lists, code.
+// The subset of Markdown used by rule texts: headings, paragraphs, lists, code.
 
 import { make } from '../model/dom.js';
 
@@ -31,7 +31,7 @@ export function markdown(source) {
   return place;
 }
 
-/** Text in which `code` stands in backticks. @param {string} text */
+/** Text with `code` in backticks. @param {string} text */
 export function inline(text) {
   return text.split(/(`[^`]+`)/).map(part => part.startsWith('`') && part.length > 1 ? make('code', {}, part.slice(1, -1)) : part);
 }

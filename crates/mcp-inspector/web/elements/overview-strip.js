@@ -1,5 +1,5 @@
-// All frames over time: a bar from each request to its answer, and marks for findings. Dragging selects a range, and so
-// do the arrow keys.
+// All frames over time: a bar from each request to its answer, and marks for findings. Dragging or the arrow keys select
+// a range.
 
 import { duration } from '../model/format.js';
 
@@ -7,14 +7,14 @@ import { duration } from '../model/format.js';
 
 const LANES = 6;
 const [LEFT, RIGHT] = [4, 6];
-/** What an arrow key moves by, as a part of the whole. */
+/** The step of an arrow key, as a fraction of the whole. */
 const STEP = 0.05;
 
 export class OverviewStripElement extends HTMLElement {
   /** @type {Frames | null} */
   #frames = null;
   #canvas = document.createElement('canvas');
-  /** Where dragging began, and where it is. @type {[number, number] | null} */
+  /** The start and the current position of dragging. @type {[number, number] | null} */
   #drag = null;
   /** @type {[number, number] | null} */
   #chosen = null;
@@ -22,8 +22,8 @@ export class OverviewStripElement extends HTMLElement {
   connectedCallback() {
     const canvas = this.#canvas;
     canvas.setAttribute('role', 'img');
-    canvas.setAttribute('aria-label', 'All frames over time. Arrow keys choose a range, with Shift they change its end, Escape shows everything.');
-    canvas.title = 'Drag to show a range of time; click to show everything';
+    canvas.setAttribute('aria-label', 'All frames over time. Arrow keys select a range, with Shift they move its end, Escape shows everything.');
+    canvas.title = 'Drag to select a time range; click to show everything';
     canvas.tabIndex = 0;
     this.replaceChildren(canvas);
     new ResizeObserver(() => this.#draw()).observe(this);
@@ -64,7 +64,7 @@ export class OverviewStripElement extends HTMLElement {
     const frames = this.#frames;
     if (!frames) return;
     const range = this.#range();
-    // Recordings need not have times.
+    // Recordings may have no times.
     this.hidden = frames.total > 0 && !range;
     const { clientWidth: width, clientHeight: height } = this;
     if (!width) return;
@@ -84,7 +84,7 @@ export class OverviewStripElement extends HTMLElement {
       pen.fillRect(from, 0, Math.max(2, to - from), height);
     }
     const laneHeight = (height - 14) / LANES;
-    // Of very many, enough to fill the pixels.
+    // If there are very many, draw only enough to fill the pixels.
     const step = Math.max(1, Math.floor(frames.total / (width * 8)));
     for (let index = 0; index < frames.total; index += step) {
       const row = frames.row(frames.all[index]);
@@ -105,7 +105,7 @@ export class OverviewStripElement extends HTMLElement {
     this.#label(pen, color, duration(Math.round(range.length)));
   }
 
-  /** How long all of it took. @param {CanvasRenderingContext2D} pen @param {(token: string) => string} color @param {string} words */
+  /** The total duration. @param {CanvasRenderingContext2D} pen @param {(token: string) => string} color @param {string} words */
   #label(pen, color, words) {
     pen.font = `11px ${color('mono')}`;
     const { width } = pen.measureText(words);
@@ -148,7 +148,7 @@ export class OverviewStripElement extends HTMLElement {
   }
 }
 
-/** A range of time was chosen, or all of it. */
+/** A time range was selected, or cleared. */
 export class RangeSelectEvent extends Event {
   /** @param {[number, number] | null} range @param {string} words */
   constructor(range, words) {

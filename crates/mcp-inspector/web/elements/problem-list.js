@@ -27,7 +27,7 @@ export class ProblemListElement extends HTMLElement {
   /** @param {Problem[]} problems */
   #render(problems) {
     if (!problems.length) {
-      this.replaceChildren(make('p', { class: 'empty' }, 'plumb has found no problems so far.'));
+      this.replaceChildren(make('p', { class: 'empty' }, 'No problems found so far.'));
       return;
     }
     const sum = (/** @type {string} */ severity, /** @type {string} */ word) => {
@@ -47,11 +47,11 @@ export class ProblemListElement extends HTMLElement {
     for (const number of frames.slice(0, MOST_LINKS)) {
       links.append(make('button', { class: 'link', click: () => this.dispatchEvent(new FrameSelectEvent(number, { open: true })) }, `#${number}`));
     }
-    if (frames.length > MOST_LINKS) links.append(make('span', { class: 'quiet' }, `and more: filter with rule:${rule}`));
+    if (frames.length > MOST_LINKS) links.append(make('span', { class: 'quiet' }, `and more: filter by rule:${rule}`));
     return make('li', { class: 'problem', 'data-rule': rule, 'data-severity': severity },
       make('p', { class: 'finding-head' },
         make('strong', { class: severity }, severity === 'error' ? '✖ error' : '▲ warning'),
-        make('button', { class: 'link mono', title: 'What this rule demands', click: () => this.dispatchEvent(new RuleOpenEvent(rule)) }, rule),
+        make('button', { class: 'link mono', title: 'Explain this rule', click: () => this.dispatchEvent(new RuleOpenEvent(rule)) }, rule),
         atFault && make('span', { class: 'quiet' }, `by the ${atFault}`),
         count > 1 && make('span', { class: 'count', 'data-severity': severity }, `${count}×`)),
       make('p', {}, ...inline(summary)),

@@ -5,10 +5,10 @@ import { byteToIndex } from '../model/json.js';
 
 /** @import { Finding } from '../api' */
 
-// Control characters, and those that change what is seen around them.
+// Control characters, and characters that change the display of others.
 const UNSEEN = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/;
 const UNSEEN_OR_TEXT = new RegExp(`${UNSEEN.source}|[^${UNSEEN.source.slice(1, -1)}]+`, 'g');
-/** More marks are not drawn. */
+/** Maximum number of marks. */
 const MOST_MARKS = 500;
 
 export class RawViewElement extends HTMLElement {
@@ -26,22 +26,22 @@ export class RawViewElement extends HTMLElement {
     this.#marks = [];
     let at = 0;
     for (const { start, end, bytes, finding } of spans) {
-      if (start < at) continue; // Inside one that is marked already.
+      if (start < at) continue; // It is inside another mark.
       append(pre, text.slice(at, start));
       const mark = make('mark', { 'data-severity': finding.severity, 'data-rule': finding.rule, 'data-start': bytes, title: finding.message });
       append(mark, text.slice(start, end));
-      // Something is missing where nothing is; the style says so, as the text is that on the wire alone.
+      // An empty mark shows where something is missing, without adding text that was not on the wire.
       if (start === end) mark.dataset.empty = '';
       pre.append(mark);
       this.#marks.push(mark);
       at = end;
     }
-    // A mark at the end is the last there is.
+    // A mark at the end is the last one.
     if (at < text.length) append(pre, text.slice(at));
     this.replaceChildren(pre);
   }
 
-  /** Points at the mark that begins at or before a byte.
+  /** Points at the last mark that starts at or before a byte.
    * @param {number} start @param {boolean} scroll */
   point(start, scroll) {
     const mark = this.#marks.findLast(mark => Number(mark.dataset.start) <= start);

@@ -1,4 +1,4 @@
-// What a rule demands: the text of `plumb explain`.
+// The documentation of a rule, as `plumb explain` prints it.
 
 import * as api from '../model/api.js';
 import { make } from '../model/dom.js';

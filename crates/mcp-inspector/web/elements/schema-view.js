@@ -1,4 +1,4 @@
-// The schemas that a frame is judged by: those that the server has stated, and that of the specification.
+// The schemas that a frame is checked against: those listed by the server, and that of the specification.
 
 import * as api from '../model/api.js';
 import { make } from '../model/dom.js';

@@ -11,7 +11,7 @@ const LONGEST = 58;
 
 /** @param {Row[]} rows @param {(number: number) => void} go */
 export function sequenceDiagram(rows, go) {
-  if (!rows.length) return make('p', { class: 'quiet' }, 'None yet.');
+  if (!rows.length) return make('p', { class: 'quiet' }, 'No messages yet.');
   const height = rows.length * STEP + 40;
   const drawing = draw('svg', { viewBox: `0 0 ${WIDTH} ${height}`, class: 'sequence', role: 'group', 'aria-label': `the last ${rows.length} messages between client and server` });
   for (const [x, words] of /** @type {[number, string][]} */ ([[LEFT, 'client'], [RIGHT, 'server']])) {

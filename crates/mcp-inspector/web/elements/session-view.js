@@ -1,4 +1,4 @@
-// What is known about the conversation: who takes part, what is offered, what it weighs, what is open.
+// An overview of the conversation: the two sides, the tools and their sizes, and open requests.
 
 import * as api from '../model/api.js';
 import { make } from '../model/dom.js';
@@ -30,8 +30,8 @@ export class SessionViewElement extends HTMLElement {
   #render(view) {
     const go = (/** @type {number} */ number) => this.dispatchEvent(new FrameSelectEvent(number, { open: true }));
     const facts = make('dl', { class: 'facts' },
-      make('dt', {}, 'Revision'), make('dd', { 'data-fact': 'revision' }, view.revision ?? 'not known yet'),
-      make('dt', {}, 'Era'), make('dd', { 'data-fact': 'era' }, view.era ?? 'not known yet'),
+      make('dt', {}, 'Revision'), make('dd', { 'data-fact': 'revision' }, view.revision ?? 'unknown so far'),
+      make('dt', {}, 'Era'), make('dd', { 'data-fact': 'era' }, view.era ?? 'unknown so far'),
       make('dt', {}, 'Subscriptions'), make('dd', { 'data-fact': 'subscriptions' }, view.subscriptions.join(', ') || 'none'));
     const card = (/** @type {(Node | string)[]} */ ...parts) => make('section', { class: 'card' }, ...parts);
     const wide = (/** @type {(Node | string)[]} */ ...parts) => make('section', { class: 'card wide' }, ...parts);
@@ -40,14 +40,14 @@ export class SessionViewElement extends HTMLElement {
       card(...this.#party('Client', view.client, go)), card(...this.#party('Server', view.server, go)),
       wide(...this.#tools(view.tools, go)),
       make('div', { class: 'card-row' },
-        card(make('h2', {}, 'How long answers took'), latencyPlot(view.latency, go)),
+        card(make('h2', {}, 'Response times'), latencyPlot(view.latency, go)),
         card(make('h2', {}, 'Last messages'), sequenceDiagram(view.recent, go)))));
   }
 
   /** @param {string} title @param {Party} party @param {(number: number) => void} go */
   #party(title, { frame, info, capabilities }, go) {
     const head = make('h2', {}, title);
-    if (frame === undefined) return [head, make('p', { class: 'quiet' }, 'Has not introduced itself yet.')];
+    if (frame === undefined) return [head, make('p', { class: 'quiet' }, 'Not introduced yet.')];
     const tree = (/** @type {unknown} */ value) => {
       const text = JSON.stringify(value) ?? 'null';
       const view = /** @type {JsonTreeElement} */ (document.createElement('plumb-json-tree'));
@@ -56,15 +56,15 @@ export class SessionViewElement extends HTMLElement {
       return view;
     };
     return [head, make('dl', { class: 'facts', 'data-party': title.toLowerCase() },
-      make('dt', {}, 'Info'), make('dd', {}, info ? tree(info) : 'none stated'),
-      make('dt', {}, 'Capabilities'), make('dd', {}, capabilities ? tree(capabilities) : 'none stated'),
-      make('dt', {}, 'Stated in'), make('dd', {}, make('button', { class: 'link', click: () => go(frame) }, `#${frame}`)))];
+      make('dt', {}, 'Info'), make('dd', {}, info ? tree(info) : 'none'),
+      make('dt', {}, 'Capabilities'), make('dd', {}, capabilities ? tree(capabilities) : 'none'),
+      make('dt', {}, 'Introduced in'), make('dd', {}, make('button', { class: 'link', click: () => go(frame) }, `#${frame}`)))];
   }
 
   /** @param {ToolView[]} tools @param {(number: number) => void} go */
   #tools(tools, go) {
-    const head = make('h2', {}, 'Tools, and what a model pays for them');
-    if (!tools.length) return [head, make('p', { class: 'quiet' }, 'None have been listed or called.')];
+    const head = make('h2', {}, 'Tools, and their cost in tokens');
+    if (!tools.length) return [head, make('p', { class: 'quiet' }, 'No tools have been listed or called.')];
     const body = make('tbody');
     const sum = { bytes: 0, tokens: 0, calls: 0, resultBytes: 0, resultTokens: 0 };
     for (const tool of tools) {
@@ -112,7 +112,7 @@ function saving(hasHttp) {
     hasHttp && ' · ', hasHttp && link('api/har?everything=true', 'recording-everything.har', 'HAR'));
 }
 
-/** The definition, which can be unfolded. @param {ToolView} tool */
+/** The definition, collapsed. @param {ToolView} tool */
 function contract(tool) {
   if (tool.definition === undefined) return tool.name;
   const text = JSON.stringify(tool.definition);

@@ -1,4 +1,4 @@
-// Tabs: arrow keys go from one to the next, and the Tab key goes on to what is open.
+// Tabs: arrow keys move between them, and the Tab key moves on to the open panel.
 
 import { make } from '../model/dom.js';
 
@@ -19,7 +19,7 @@ export function tabList(kind, label) {
   return list;
 }
 
-/** Says which tab is open. @param {HTMLElement} list @param {(tab: HTMLButtonElement) => boolean} isOpen */
+/** Marks the open tab. @param {HTMLElement} list @param {(tab: HTMLButtonElement) => boolean} isOpen */
 export function openTab(list, isOpen) {
   for (const tab of list.querySelectorAll('button')) {
     tab.setAttribute('aria-selected', String(isOpen(tab)));

@@ -1,20 +1,20 @@
-// What the page asks the program for. Addresses are relative to the page, which is under the token.
+// Requests of the page to the program. Addresses are relative to the page, whose path begins with the token.
 
 /** @import { About, Detail, News, Problem, Rule, SchemaView, SessionView, SpeakNews } from '../api' */
 
-/** Something the program has refused. */
+/** A request that the program refused. */
 export class ApiError extends Error {
   /** What to do. @type {string | undefined} */
   help;
 
-  /** @param {string} said what came instead of an answer */
+  /** @param {string} said the text of the response */
   constructor(said) {
     let [message, help] = [said, undefined];
     try {
       const refusal = JSON.parse(said);
       if (typeof refusal.error === 'string') ({ error: message, help } = refusal);
     } catch {
-      // Plain words.
+      // Plain text.
     }
     super(message);
     this.help = help;
@@ -24,7 +24,7 @@ export class ApiError extends Error {
 /**
  * @param {string} path
  * @param {RequestInit} [init]
- * @param {string} [base] the page whose program is asked
+ * @param {string} [base] the address of another page to ask
  */
 export async function ask(path, init, base = '') {
   const response = await fetch(`${base}api/${path}`, init);
@@ -43,13 +43,13 @@ export const about = async () => (await ask('about')).json();
 export const frame = async (number, signal) => (await ask(`frames/${number}`, { signal })).json();
 
 /**
- * The line of the recording, as it is.
+ * The line of the recording, unchanged.
  * @param {number} number
  */
 export const line = async number => (await ask(`frames/${number}/line`)).text();
 
 /**
- * The schemas that a frame is judged by.
+ * The schemas that a frame is checked against.
  * @param {number} number
  * @returns {Promise<SchemaView[]>}
  */
@@ -80,7 +80,7 @@ export async function search(words, how, signal) {
 }
 
 /**
- * Rows as they come and change, until `signal` is aborted or the program ends.
+ * New and changed rows, until `signal` is aborted or the program ends.
  * @param {number} cursor
  * @param {AbortSignal} signal
  * @returns {AsyncGenerator<News | SpeakNews>}

@@ -1,10 +1,10 @@
-// A frame as something to take elsewhere.
+// Formats for copying a frame.
 
 import { compact } from './json-text.js';
 
 /** @import { Detail } from '../api' */
 
-/** What the shell reads as one word. @param {string} text */
+/** Quotes a text for a shell. @param {string} text */
 const quoted = text => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** The message on one line. @param {Detail} detail */
@@ -13,10 +13,10 @@ export const asNdjson = ({ text = '' }) => compact(text);
 /** Whether a frame is an HTTP request. @param {Detail} detail */
 export const isHttpRequest = ({ http }) => !!http?.method && !!http.url;
 
-/** Headers that curl makes itself. */
+/** Headers that curl sets itself. */
 const OWN = ['content-length', 'host', 'connection', 'transfer-encoding'];
 
-/** As a command that sends it. @param {Detail} detail */
+/** A curl command that sends it. @param {Detail} detail */
 export function asCurl({ http, text = '' }) {
   const lines = [`curl --no-buffer -X ${quoted(http?.method ?? 'POST')} ${quoted(http?.url ?? '')}`];
   for (const [name, value] of Object.entries(http?.headers ?? {})) {

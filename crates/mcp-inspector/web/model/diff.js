@@ -1,4 +1,4 @@
-// What differs between two JSON texts, by path.
+// The differences between two JSON texts, by path.
 
 import * as json from './json.js';
 
@@ -8,7 +8,7 @@ import * as json from './json.js';
 const MOST = 200;
 
 /**
- * The differences, the first ones if there are many; `null` if one of them is not JSON.
+ * The differences, up to a limit; `null` if one of the texts is not JSON.
  * @param {string} before
  * @param {string} after
  * @returns {Difference[] | null}

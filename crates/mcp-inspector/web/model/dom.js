@@ -1,4 +1,4 @@
-// Makes elements. Text is only ever text.
+// Creates elements. Text is never parsed as markup.
 
 /**
  * @template {keyof HTMLElementTagNameMap} T

@@ -2,7 +2,7 @@
 
 /** @import { Row } from '../api' */
 
-/** What a person has typed that is no filter. */
+/** The text is not a valid filter. */
 export class FilterError extends Error {}
 
 /** @typedef {(row: Row) => boolean} Test */
@@ -49,9 +49,9 @@ const TERMS = {
 
 export const TERM_NAMES = Object.keys(TERMS);
 
-/** What can be typed, for people. @type {[string, string][]} */
+/** Filter terms with descriptions, for the help. @type {[string, string][]} */
 export const TERMS_IN_WORDS = [
-  ['text', 'in the bytes of the frame; "quotes" keep spaces'], ['-term', 'all but those'], ['method:tools/call', 'the method contains this'],
+  ['text', 'contained in the text of the frame; use "quotes" for spaces'], ['-term', 'exclude what matches the term'], ['method:tools/call', 'the method contains this'],
   ['tool:greet', 'the tool, prompt or resource'], ['id:7', 'this id'], ['dir:server', 'sent by client or server'],
   ['kind:error', 'request, result, error, notification, malformed, text, stderr, exit, …'], ['status:404', 'HTTP status'],
   ['rule:result-', 'a finding of this rule'], ['sev:error', 'error, warning, any or none'], ['slow:>500ms', 'answers that took longer'],
@@ -61,11 +61,11 @@ export const TERMS_IN_WORDS = [
 export class Filter {
   /** @type {Test[]} */
   #tests = [];
-  /** What must be in the text, which only the program knows. @type {string[]} */
+  /** Words that the text must contain; only the program has the texts. @type {string[]} */
   words = [];
-  /** What must not be. @type {string[]} */
+  /** Words that the text must not contain. @type {string[]} */
   unwanted = [];
-  /** The frames that contain the words; `null` while that is not known. @type {Set<number> | null} */
+  /** The frames that contain the words; `null` while unknown. @type {Set<number> | null} */
   found = null;
   /** The frames that contain unwanted words. @type {Set<number>} */
   excluded = new Set();
@@ -89,12 +89,12 @@ export class Filter {
       return;
     }
     const term = TERMS[name];
-    if (!term) throw new FilterError(`there is no term "${name}:"; there are ${TERM_NAMES.map(it => `${it}:`).join(' ')}`);
+    if (!term) throw new FilterError(`unknown term "${name}:"; use one of ${TERM_NAMES.map(it => `${it}:`).join(' ')}`);
     const test = term(value);
     this.#tests.push(isNegated ? row => !test(row) : test);
   }
 
-  /** Whether anything must be looked for in texts. */
+  /** Whether texts have to be searched. */
   get needsSearch() { return this.words.length + this.unwanted.length > 0; }
 
   get isEmpty() { return !this.#tests.length && !this.needsSearch && !this.range; }

@@ -1,4 +1,4 @@
-// Figures and names as people read them.
+// Formats numbers, times and names for display.
 
 /** @import { Row } from '../api' */
 
@@ -22,7 +22,7 @@ export function duration(millis) {
   return millis < 1000 ? `${millis} ms` : `${(millis / 1000).toFixed(millis < 10_000 ? 2 : 1)} s`;
 }
 
-/** What a row is called. @param {Row} row */
+/** The name of a row. @param {Row} row */
 export function name(row) {
   const method = row.method ?? '';
   const of = [method, row.target].filter(Boolean).join(' ');
@@ -38,7 +38,7 @@ export function name(row) {
     case 'event': return 'event without a message';
     case 'end': return 'end of the stream';
     case 'stderr': return 'standard error';
-    case 'exit': return 'the process has ended';
+    case 'exit': return 'the process has exited';
     case 'too-long': return 'too long to be kept';
     case 'gap': return 'some frames are missing here';
     default: return row.kind;

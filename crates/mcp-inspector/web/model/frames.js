@@ -1,16 +1,16 @@
-// The rows that the program has told us about, and which of them are shown.
+// The rows received from the program, and which of them are shown.
 
 import * as api from './api.js';
 
 /** @import { Row, SpeakState } from '../api' */
 /** @import { Filter } from './filter.js' */
 
-/** Rows have come, changed, or are shown or hidden. */
+/** Rows were added, changed, shown or hidden. */
 export class FramesChangeEvent extends Event {
   constructor() { super('plumb-frames-change'); }
 }
 
-/** The connection to the program was lost, found again, or held. */
+/** The connection to the program was lost, restored or paused. */
 export class ConnectionEvent extends Event {
   /** @param {'live' | 'lost' | 'paused'} state */
   constructor(state) {
@@ -19,7 +19,7 @@ export class ConnectionEvent extends Event {
   }
 }
 
-/** The conversation that is held from the page has changed. */
+/** The state of the page's own conversation has changed. */
 export class SpeakNewsEvent extends Event {
   /** @param {SpeakState} state */
   constructor(state) {
@@ -28,7 +28,7 @@ export class SpeakNewsEvent extends Event {
   }
 }
 
-/** More rows are not kept; the program drops old ones too. */
+/** Maximum number of rows; the program drops old ones too. */
 const MOST = 200_000;
 
 export class Frames extends EventTarget {
@@ -46,10 +46,10 @@ export class Frames extends EventTarget {
   #announced = false;
   #paused = false;
   #calls = false;
-  /** Numbers that came while paused are shown afterwards. */
+  /** Rows that arrive while paused are shown afterwards. */
   #pausedAt = Infinity;
 
-  /** Reads until `signal` is aborted, and again if the program was away.
+  /** Reads until `signal` is aborted, and reconnects if the connection is lost.
    * @param {AbortSignal} signal */
   async follow(signal) {
     while (!signal.aborted) {
@@ -87,7 +87,7 @@ export class Frames extends EventTarget {
     this.#select();
   }
 
-  /** What is marked; `null` for nothing. @param {Filter | null} filter */
+  /** Sets the rows to highlight; `null` for none. @param {Filter | null} filter */
   set highlight(filter) {
     this.#highlight = filter;
     this.#announce();
@@ -96,7 +96,7 @@ export class Frames extends EventTarget {
   /** @param {Row} row */
   isHighlighted(row) { return !!this.#highlight?.matches(row); }
 
-  /** The range of time that is shown, if it is not all. */
+  /** The time range that is shown; `null` for all. */
   get range() { return this.#filter?.range ?? null; }
 
   set paused(paused) {
@@ -106,7 +106,7 @@ export class Frames extends EventTarget {
     this.#select();
   }
 
-  /** Whether a request and its answer are one row. */
+  /** Whether a request and its answer share a row. */
   get calls() { return this.#calls; }
   set calls(calls) {
     this.#calls = calls;
@@ -159,12 +159,12 @@ export class Frames extends EventTarget {
     return !(this.#calls && this.#isPartOfCall(row)) && row.number <= this.#pausedAt && (!this.#filter || this.#filter.matches(row));
   }
 
-  /** Whether its request stands for it: it is the first answer to one that is here. @param {Row} row */
+  /** Whether it shares the row of its request, being the first answer to it. @param {Row} row */
   #isPartOfCall(row) {
     return (row.kind === 'result' || row.kind === 'error') && row.pair !== undefined && this.#rows.get(row.pair)?.pair === row.number;
   }
 
-  /** Once per frame of the screen, however many rows came. */
+  /** Notifies at most once per animation frame. */
   #announce() {
     if (this.#announced) return;
     this.#announced = true;

@@ -1,15 +1,15 @@
-// Files that people bring: the program reads and judges them, and shows them on a page of their own.
+// Importing files: the program reads and checks a file, and shows it on its own page.
 
 import { ask } from './api.js';
 
 /** @import { ImportView } from '../api' */
 
-/** Larger files are not even sent. */
+/** Larger files are not sent. */
 const LARGEST = 256 * 1024 * 1024;
 
 /**
  * @param {File} file
- * @param {boolean} isImported whether this page shows such a file itself
+ * @param {boolean} isImported whether this page shows an imported file itself
  * @returns {Promise<ImportView>}
  */
 export async function send(file, isImported) {

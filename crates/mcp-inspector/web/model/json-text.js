@@ -1,4 +1,4 @@
-// Writes JSON as text without reading its values, so that numbers and names keep their spelling.
+// Formats JSON text without converting values, so that numbers and names keep their spelling.
 
 import * as json from './json.js';
 
@@ -35,7 +35,7 @@ function pressed(node, text) {
 }
 
 /**
- * The text of an object with one member set or, for `undefined`, taken out. Anything else in it stays as it was.
+ * The text of an object with one member set or, for `undefined`, removed. The rest of the text is unchanged.
  * @param {string} text
  * @param {string} name
  * @param {string | undefined} value

@@ -1,5 +1,5 @@
-// Reads JSON without losing anything: every value knows its place in the text and keeps its spelling, so that numbers
-// beyond a double and members that are there twice are shown as they were sent.
+// A lossless JSON parser: every value has its position in the text and keeps its spelling, so that numbers beyond a
+// double and duplicate members are shown as they were sent.
 
 /**
  * @typedef {object} JsonNode

@@ -1,4 +1,4 @@
-// What was typed, by server and tool. It stays in this browser.
+// Stores what was typed for each server and tool, in this browser.
 
 const PREFIX = 'plumb-input:';
 const MOST = 100;
@@ -12,7 +12,7 @@ export function recall(...about) {
   try {
     return localStorage.getItem(nameOf(about))?.replace(/^\d+ /, '');
   } catch {
-    return undefined; // Storage may be forbidden.
+    return undefined; // Storage may be blocked.
   }
 }
 
@@ -23,7 +23,7 @@ export function keep(text, ...about) {
     localStorage.setItem(nameOf(about), `${Date.now()} ${text}`);
     dropOld();
   } catch {
-    // Full or forbidden: then it is not kept.
+    // Storage is full or blocked, so it is not kept.
   }
 }
 
@@ -32,7 +32,7 @@ export function forget(...about) {
   try {
     localStorage.removeItem(nameOf(about));
   } catch {
-    // Nothing was kept.
+    // Nothing was stored.
   }
 }
 

@@ -1,4 +1,4 @@
-// What can be said to a server: each with the params to begin with and the schema of its form.
+// The operations of a server, each with initial params and the schema of its form.
 
 import { isObject } from './schema.js';
 import { variables } from './uri-template.js';
@@ -8,19 +8,19 @@ import { variables } from './uri-template.js';
 
 /**
  * @typedef {object} Operation
- * @property {string} key tells it from all others
+ * @property {string} key unique among operations
  * @property {string} method
- * @property {string[]} [methods] others that take the same params
+ * @property {string[]} [methods] alternatives that take the same params
  * @property {string} title
  * @property {string} [description]
- * @property {string} params to begin with, JSON
+ * @property {string} params initial params, as JSON
  * @property {Schema} [schema] of the form
- * @property {'params' | 'arguments' | 'template'} [fills] what the form makes
+ * @property {'params' | 'arguments' | 'template'} [fills] the part of the message that the form edits
  * @property {string} [template]
  * @property {Offered} [offered]
- * @property {object} [ref] what `completion/complete` is asked about
+ * @property {object} [ref] the reference for `completion/complete`
  * @property {boolean} [isFree] whether the method is typed
- * @property {boolean} [isRaw] whether it is text and nothing else
+ * @property {boolean} [isRaw] whether it is sent as plain text
  */
 
 /** @param {string} text @returns {Schema} */
@@ -80,7 +80,7 @@ export function promptGet(prompt) {
 
 const LEVELS = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'];
 
-/** What needs nothing from the server's lists. @returns {Operation[]} */
+/** Operations that do not depend on the server's lists. @returns {Operation[]} */
 export function others() {
   return [
     { key: 'other ping', method: 'ping', title: 'ping', params: '' },

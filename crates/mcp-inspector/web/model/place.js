@@ -1,5 +1,5 @@
-// What the address says after `#`: the selected frame, the view, the filter and what is highlighted, so that a reload or a
-// sent link shows the same.
+// The fragment of the address: the selected frame, the view, the filter and the highlighted words, so that a reload or a
+// shared link shows the same.
 
 /** @typedef {{ frame?: number, view: string, filter: string, highlight: string, tab?: string }} Place */
 

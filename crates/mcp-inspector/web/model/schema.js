@@ -1,5 +1,5 @@
-// What a form needs to know of a JSON Schema. It decides which field is shown, never what is valid: that is the
-// engine's part.
+// Reads from a JSON Schema what a form needs. It decides which field to show, never what is valid: that is up to the
+// engine.
 
 import { keyText } from './json.js';
 
@@ -14,8 +14,8 @@ const TYPES = ['object', 'array', 'string', 'number', 'integer', 'boolean', 'nul
 export const isObject = value => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /**
- * A schema with its references inside the same document followed and `allOf` joined. One that leads elsewhere, or
- * round in a circle, is a schema that allows everything.
+ * Resolves references within the document and merges `allOf`. A reference to another document, or a circular one, becomes
+ * a schema that allows everything.
  * @param {unknown} schema
  * @param {Schema} root
  * @returns {Schema}
@@ -32,7 +32,7 @@ export function resolve(schema, root, hops = 0) {
   return allOf.slice(0, 50).reduce((sum, part) => join(sum, resolve(part, root, hops + 1)), joined);
 }
 
-/** One schema that demands what both demand. @param {Schema} one @param {Schema} other @returns {Schema} */
+/** Merges two schemas into one that requires what both require. @param {Schema} one @param {Schema} other @returns {Schema} */
 export function join(one, other) {
   const joined = { ...one, ...other };
   if (one.properties && other.properties) joined.properties = { ...one.properties, ...other.properties };
@@ -52,7 +52,7 @@ function target(reference, root) {
       found = /** @type {Schema} */ (found)[name];
     }
   } catch {
-    return null; // No valid escape.
+    return null; // Invalid escape.
   }
   return found;
 }
@@ -69,7 +69,7 @@ export function kindOf(schema) {
 }
 
 /**
- * The ways in which a value may be made, each with what is demanded beside it.
+ * The alternatives of a schema, each merged with the keywords beside them.
  * @param {Schema} schema
  * @returns {Schema[]}
  */
@@ -85,7 +85,7 @@ export function branchesOf(schema) {
   return schema.type.filter(type => TYPES.includes(type)).map(type => ({ ...schema, type }));
 }
 
-/** What a schema is called in a list of choices. @param {Schema} schema @param {number} index */
+/** The name of a schema in a list of choices. @param {Schema} schema @param {number} index */
 export function titleOf(schema, index) {
   if (typeof schema.title === 'string') return schema.title;
   if (Object.hasOwn(schema, 'const')) return JSON.stringify(schema.const);
@@ -95,7 +95,7 @@ export function titleOf(schema, index) {
   return typeof schema.type === 'string' ? schema.type : `choice ${index + 1}`;
 }
 
-/** What is expected, in a few words. @param {Schema} schema */
+/** A short description of what is expected. @param {Schema} schema */
 export function expectation(schema) {
   const words = [[schema.type].flat().filter(type => typeof type === 'string').join(' or ')];
   if (typeof schema.format === 'string') words.push(schema.format);
@@ -104,12 +104,12 @@ export function expectation(schema) {
   if (low !== undefined && high !== undefined) words.push(`${low} to ${high}${unit}`);
   else if (low !== undefined) words.push(`at least ${low}${unit}`);
   else if (high !== undefined) words.push(`at most ${high}${unit}`);
-  if (typeof schema.pattern === 'string') words.push(`like ${schema.pattern}`);
+  if (typeof schema.pattern === 'string') words.push(`matching ${schema.pattern}`);
   return words.filter(Boolean).join(', ');
 }
 
 /**
- * Whether a value looks as if this schema was meant: enough to choose a branch.
+ * Whether a value looks as if it was meant for this schema: enough to choose an alternative.
  * @param {Schema} schema
  * @param {JsonNode} node
  * @param {string} source

@@ -1,11 +1,11 @@
-// Finds the frames that the words of a filter are in: only the program knows the texts.
+// Finds the frames that contain the words of a filter; only the program has the texts.
 
 import * as api from './api.js';
 
 /** @import { Filter } from './filter.js' */
 /** @import { Frames } from './frames.js' */
 
-/** How often to look for words in frames that have come. */
+/** How often to search new frames. */
 const PAUSE = 500;
 
 export class Search {
@@ -15,10 +15,10 @@ export class Search {
   stop() { this.#life?.abort(); }
 
   /**
-   * Keeps what a filter has found up to date, until another is started.
+   * Keeps the results of a filter up to date, until another search starts.
    * @param {Filter} filter
    * @param {Frames} frames
-   * @param {() => void} apply when something was found
+   * @param {() => void} apply called when something was found
    * @param {(words: string) => void} fail
    */
   async start(filter, frames, apply, fail) {
@@ -37,7 +37,7 @@ export class Search {
         filter.found = new Set(found);
         filter.excluded = new Set(excluded);
         apply();
-        // Later frames may contain it too.
+        // Later frames may contain the words too.
         do await new Promise(wake => setTimeout(wake, PAUSE)); while (!signal.aborted && frames.total === total);
       }
     } catch (error) {

@@ -1,4 +1,4 @@
-// What the page asks the program to say to a server.
+// Requests of the page that make the program send messages to a server.
 
 import { ask, ApiError } from './api.js';
 
@@ -41,6 +41,6 @@ export const replay = (frame, text) => post('replay', { frame, text });
 /** @param {{ misbehave?: boolean, toolResults?: boolean }} switches @returns {Promise<SpeakState>} */
 export const demo = switches => post('demo', switches);
 
-/** What went wrong, in words. @param {unknown} error */
+/** Describes an error. @param {unknown} error */
 export const wordsOf = error => error instanceof ApiError && error.help ? `${error.message} (${error.help})`
   : error instanceof Error ? error.message : String(error);

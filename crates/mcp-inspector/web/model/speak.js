@@ -1,16 +1,16 @@
-// The conversation that is held from this page: how it stands, and what the server offers.
+// The page's own conversation: its state, and what the server offers.
 
 import { frame } from './api.js';
 import * as speak from './speak-api.js';
 
 /** @import { Call, Offer, Offered, SpeakState } from '../api' */
 
-/** The conversation has moved on. */
+/** The state of the conversation has changed. */
 export class SpeakChangeEvent extends Event {
   constructor() { super('plumb-speak-change'); }
 }
 
-/** The server offers something else. */
+/** The lists of the server have changed. */
 export class OfferChangeEvent extends Event {
   constructor() { super('plumb-offer-change'); }
 }
@@ -22,9 +22,9 @@ export class Speak extends EventTarget {
   state = { status: 'idle', servers: [], server: '', revisions: [], calls: [], questions: [], offered: 0 };
   /** @type {Offer} */
   offer = NOTHING;
-  /** The conversation whose offer is shown. */
+  /** The conversation that the lists belong to. */
   #offered = '';
-  /** What was found in the lists. */
+  /** The findings about the lists. */
   #judged = '';
 
   async load() { this.take(await speak.state()); }
@@ -44,13 +44,13 @@ export class Speak extends EventTarget {
     try {
       this.offer = this.state.status === 'idle' ? NOTHING : await speak.offer();
     } catch {
-      this.offer = NOTHING; // There is no conversation any more; the state says so.
+      this.offer = NOTHING; // The conversation has ended, as the state shows.
     }
     this.dispatchEvent(new OfferChangeEvent());
   }
 
   /**
-   * What was found in the lists after they had come is about what is offered too.
+   * Takes findings about the lists that arrive after the lists themselves.
    * @param {(frame: number) => number | undefined} findings of a frame
    */
   judged(findings) {
@@ -69,7 +69,7 @@ export class Speak extends EventTarget {
   call(id) { return this.state.calls.findLast(call => call.id === id); }
 
   /**
-   * Asks and waits for the answer; `null` if there is none.
+   * Sends a request and waits for the answer; `null` if there is none.
    * @param {string} method
    * @param {string} params
    * @param {AbortSignal} signal

@@ -1,4 +1,4 @@
-// Makes parts of drawings. Text is only ever text.
+// Creates SVG elements. Text is never parsed as markup.
 
 const SPACE = 'http://www.w3.org/2000/svg';
 

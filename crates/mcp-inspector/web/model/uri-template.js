@@ -1,6 +1,6 @@
-// Fills in the URI templates of resources (RFC 6570, without lists).
+// Expands the URI templates of resources (RFC 6570, without lists).
 
-/** What comes first, between, whether names are written, and whether reserved characters stay. */
+/** By operator: prefix, separator, whether names are included, and whether reserved characters are kept. */
 const OPERATORS = /** @type {Record<string, [string, string, boolean, boolean]>} */ ({
   '': ['', ',', false, false], '+': ['', ',', false, true], '#': ['#', ',', false, true], '.': ['.', '.', false, false],
   '/': ['/', '/', false, false], ';': [';', ';', true, false], '?': ['?', '&', true, false], '&': ['&', '&', true, false],

@@ -7,32 +7,33 @@ use super::{
 };
 use crate::WireKind;
 
-/// What the client has said that a scripted server may react to: a request, or that it is ready.
+/// The message that a scripted server reacts to: a request, or the `initialized` notification.
 #[derive(Debug)]
 pub(crate) struct Cue<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: &'a Value,
     /// Null for a notification.
     pub(crate) id: &'a Value,
-    /// How often the method was used in this visit, this time included.
+    /// How often the client has used the method in this run, including this time.
     pub(crate) nth: usize,
-    /// How many requests came after the opening, this one included.
+    /// Number of requests after the opening, including this one.
     pub(crate) after_opening: usize,
     pub(crate) revision: Revision,
     pub(crate) wire: WireKind,
-    /// Whether the client asks for nothing after the opening, so that this must do.
+    /// Whether the client sends no requests after the opening, so that the opening itself has to
+    /// serve as the cue.
     pub(crate) is_quiet: bool,
-    /// What the client declares.
+    /// The capabilities of the client.
     pub(crate) capabilities: &'a Value,
 }
 
 impl Cue<'_> {
-    /// What a plain server answers.
+    /// The acts of a plain server.
     pub(crate) fn plain(&self) -> Vec<Act> {
         offer::acts(self)
     }
 
-    /// The result that a plain server answers with, or null.
+    /// The result of a plain server, or null.
     pub(crate) fn plain_result(&self) -> Value {
         match self.plain().pop() {
             Some(Act::Tell(mut message)) => message["result"].take(),
@@ -40,19 +41,19 @@ impl Cue<'_> {
         }
     }
 
-    /// A successful answer.
+    /// A result response.
     pub(crate) fn result(&self, result: Value) -> Value {
         let mut message = json!({ "jsonrpc": "2.0", "id": self.id });
         message["result"] = result;
         message
     }
 
-    /// A failed one.
+    /// An error response.
     pub(crate) fn error(&self, code: i64, message: &str) -> Value {
         json!({ "jsonrpc": "2.0", "id": self.id, "error": { "code": code, "message": message } })
     }
 
-    /// Whether this is the first request after the opening, or what must do for it.
+    /// Whether this is the first request after the opening, or serves as such.
     pub(crate) fn is_first(&self) -> bool {
         if self.id.is_null() {
             return self.is_quiet && self.wire == WireKind::Stdio;
@@ -65,7 +66,7 @@ impl Cue<'_> {
         self.method == "initialize" || self.method == "server/discover"
     }
 
-    /// These acts, and then the answer, at the first request.
+    /// At the first request, these acts followed by the answer.
     pub(crate) fn first(&self, acts: impl FnOnce() -> Vec<Act>) -> Option<Vec<Act>> {
         self.is_first().then(|| {
             let mut acts = acts();
@@ -74,12 +75,12 @@ impl Cue<'_> {
         })
     }
 
-    /// A question, and then the answer, at the first request.
+    /// At the first request, these requests of the server followed by the answer.
     pub(crate) fn first_ask(&self, asks: impl IntoIterator<Item = Ask>) -> Option<Vec<Act>> {
         self.first(|| asks.into_iter().map(Act::Ask).collect())
     }
 
-    /// The token that progress can be reported under.
+    /// The progress token of the request.
     pub(crate) fn progress_token(&self) -> Option<&Value> {
         self.params.pointer("/_meta/progressToken")
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a client, by what it did in a visit.
+//! Judges a client by what it did in a run.
 
 use std::{collections::BTreeSet, fmt::Write as _, sync::Arc};
 
@@ -7,15 +7,15 @@ use mcp_rules::{Engine, Finding, RuleMeta, client_behaviour as rules};
 
 use super::{
     act::Expected,
-    met::{Met, requests},
+    overview::{NormalBehaviour, requests},
     play::{Asked, Play},
     process::Exit,
     scenario::{Expect, Scenario},
-    visit::Visit,
+    scenario_run::ScenarioRun,
 };
 use crate::{Failure, Kind};
 
-/// Collects what is wrong.
+/// Collects failures.
 #[derive(Debug)]
 pub(crate) struct Verdicts<'a> {
     engine: &'a Engine,
@@ -26,7 +26,7 @@ pub(crate) struct Verdicts<'a> {
 
 impl Verdicts<'_> {
     /// Reports that the client broke `rule`, on a line of a conversation. `message` says what it
-    /// did; `help` what it should have done.
+    /// did, `help` what it should do.
     pub(crate) fn fail(
         &mut self,
         rule: &'static RuleMeta,
@@ -52,7 +52,7 @@ impl Verdicts<'_> {
         self.failures.push(Failure { finding, recording: Arc::clone(&play.recording), stderr });
     }
 
-    /// Whether a failure rests on a comparison with other visits.
+    /// Whether a failure is based on a comparison with other runs.
     pub(crate) fn is_comparison(failure: &Failure, scenario: &Scenario) -> bool {
         let rule = failure.finding.rule.name;
         rule == rules::CLIENT_HANGS.name
@@ -60,32 +60,32 @@ impl Verdicts<'_> {
     }
 }
 
-/// What is wrong with a client that came for this scenario and does `met` otherwise.
+/// The failures of a client in a scenario, compared with its `normal` behaviour.
 pub(crate) fn judge(
     engine: &Engine,
     scenario: &Scenario,
-    visit: &Visit,
-    met: &Met,
+    run: &ScenarioRun,
+    normal: &NormalBehaviour,
 ) -> Vec<Failure> {
-    let (revision, stderr) = (met.revision, visit.stderr.as_str());
+    let (revision, stderr) = (normal.revision, run.stderr.as_str());
     let mut verdicts = Verdicts { engine, revision, stderr, failures: Vec::new() };
-    judge_end(scenario, visit, met, &mut verdicts);
+    judge_end(scenario, run, normal, &mut verdicts);
     let has_died = |failure: &Failure| failure.finding.rule.name == rules::CLIENT_DIED.name;
     if !verdicts.failures.iter().any(has_died) {
-        for play in &visit.plays {
+        for play in &run.plays {
             judge_answers(play, &mut verdicts);
         }
-        (scenario.judge)(visit, met, &mut verdicts);
+        (scenario.judge)(run, normal, &mut verdicts);
     }
-    let found = found_by_rules(scenario, visit);
+    let found = found_by_rules(scenario, run);
     once(verdicts.failures, found)
 }
 
-/// What the rules have found in the conversations, the same only once.
-fn found_by_rules(scenario: &Scenario, visit: &Visit) -> Vec<Failure> {
+/// The findings of the rules in the conversations, without repetitions.
+fn found_by_rules(scenario: &Scenario, run: &ScenarioRun) -> Vec<Failure> {
     let mut seen = BTreeSet::new();
     let mut failures = Vec::new();
-    for play in &visit.plays {
+    for play in &run.plays {
         for finding in play.recording.take_findings() {
             let is_new = seen.insert((finding.rule.name, finding.message.clone()));
             if is_new && !scenario.pardons.contains(&finding.rule.name) {
@@ -97,7 +97,7 @@ fn found_by_rules(scenario: &Scenario, visit: &Visit) -> Vec<Failure> {
     failures
 }
 
-/// Both, where neither says what the other says with more precision.
+/// Merges both lists, dropping failures that the other list reports more precisely.
 fn once(verdicts: Vec<Failure>, found: Vec<Failure>) -> Vec<Failure> {
     let name = |failure: &Failure| failure.finding.rule.name;
     let has = |failures: &[Failure], names: &[&str]| {
@@ -121,49 +121,54 @@ fn once(verdicts: Vec<Failure>, found: Vec<Failure>) -> Vec<Failure> {
     all
 }
 
-fn judge_end(scenario: &Scenario, visit: &Visit, met: &Met, verdicts: &mut Verdicts<'_>) {
-    let Some(play) = visit.main() else { return };
+fn judge_end(
+    scenario: &Scenario,
+    run: &ScenarioRun,
+    normal: &NormalBehaviour,
+    verdicts: &mut Verdicts<'_>,
+) {
+    let Some(play) = run.main() else { return };
     let line = play.state().twist.unwrap_or(play.recording.len() as u64);
     let last = play.recording.len() as u64;
-    if let Some(exit) = visit.exit.filter(|exit| is_crash(*exit, &visit.stderr)) {
+    if let Some(exit) = run.exit.filter(|exit| is_crash(*exit, &run.stderr)) {
         let message = format!("the client crashed: {}", exit.text());
-        let help = "report what you cannot read as an error of the server, and go on";
+        let help = "report unreadable messages as errors of the server, and continue";
         return verdicts.fail(&rules::CLIENT_DIED, play, last, message, help);
     }
-    if scenario.is_scripted && !visit.is_twisted() {
+    if scenario.is_scripted && !run.is_twisted() {
         return;
     }
     let asked_too_long =
-        visit.plays.iter().any(|play| play.state().asked.iter().any(|asked| asked.waited));
-    let hangs = met.exits && visit.exit.is_none();
+        run.plays.iter().any(|play| play.state().asked.iter().any(|asked| asked.waited));
+    let hangs = normal.exits && run.exit.is_none();
     let rule = match scenario.expect {
         Expect::Same(rule) => rule,
         Expect::Survive if hangs => {
             let message = format!(
-                "{}, and the client neither went on nor exited within {:?}, as it does otherwise",
-                scenario.about, visit.waited,
+                "{}, and the client neither continued nor exited within {:?}, as it normally does",
+                scenario.about, run.waited,
             );
-            let help = "go on, or give up and say why";
+            let help = "continue, or exit with an error message";
             return verdicts.fail(&rules::CLIENT_HANGS, play, line, message, help);
         }
         Expect::Survive | Expect::Anything => return,
     };
-    let missing: Vec<String> = met.requests.difference(&requests(visit)).cloned().collect();
-    let was_success = met.exit.is_none_or(Exit::is_success);
-    let fails = was_success && visit.exit.is_some_and(|exit| !exit.is_success());
+    let missing: Vec<String> = normal.requests.difference(&requests(run)).cloned().collect();
+    let was_success = normal.exit.is_none_or(Exit::is_success);
+    let fails = was_success && run.exit.is_some_and(|exit| !exit.is_success());
     if asked_too_long || (missing.is_empty() && !fails && !hangs) {
         return;
     }
-    let mut message = format!("{}, but the client did not go on", scenario.about);
+    let mut message = format!("{}, but the client did not continue", scenario.about);
     if !missing.is_empty() {
         let _ = write!(message, " to `{}`", missing.join("`, `"));
     }
-    let _ = match visit.exit.filter(|_| fails) {
+    let _ = match run.exit.filter(|_| fails) {
         Some(exit) => write!(message, ": {}", exit.text()),
-        None if hangs => write!(message, ", nor exit within {:?}", visit.waited),
+        None if hangs => write!(message, ", and did not exit within {:?}", run.waited),
         None => Ok(()),
     };
-    verdicts.fail(rule, play, line, message, "go on as if nothing had happened");
+    verdicts.fail(rule, play, line, message, "continue as usual");
 }
 
 fn judge_answers(play: &Play, verdicts: &mut Verdicts<'_>) {
@@ -198,14 +203,14 @@ fn judge_answers(play: &Play, verdicts: &mut Verdicts<'_>) {
     }
 }
 
-/// A signal, or how a program ends that gave up on itself.
+/// Whether the exit is a crash: a signal, a panic or an abort.
 fn is_crash(exit: Exit, stderr: &str) -> bool {
     let says = |text| stderr.contains(text);
     match exit.code {
         None => exit.signal.is_some(),
         Some(101) => says("panicked at"),
         Some(2) => says("panic: ") && says("goroutine "),
-        // How shells report that a child was ended by a signal.
+        // The codes by which shells report that a child was ended by a signal.
         Some(134 | 139) => true,
         Some(_) => false,
     }

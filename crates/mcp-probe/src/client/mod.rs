@@ -1,48 +1,48 @@
-//! Tests a client actively: starts it against a scripted server and judges every word it says.
+//! Tests an MCP client: starts it with a scripted server, and judges every message it sends.
 //!
 //! ```text
-//! ClientRun ─► acquaint: a visit with a plain server at each revision ─► scenarios ─► Report
-//!    Visit ── Process: the client, started with the way to its server in arguments and variables
-//!      └─ Door (a command, a URL, or the client's own streams) ─► Play ─► Scenario
-//!                                        what the client says ◄┘   └► acts, as data
+//! ClientRun ─► discover: a run with a plain server at each revision ─► scenarios ─► Report
+//!    ScenarioRun ── Process: the client, given its server in arguments and variables
+//!      └─ Listeners (a command, a URL, or the client's own streams) ─► Play ─► Scenario
+//!                                          messages of the client ◄┘   └► acts, as data
 //! ```
 //!
 //! | type | what it is |
 //! |---|---|
-//! | [`ClientUnderTest`], [`Meeting`] | what is started, and how it meets the server |
-//! | `Process` | the client while it runs; it and its children end with it |
-//! | `Door` | where a client comes in: [`relay`] for a command, a listener for a URL, pipes |
-//! | `Play` | one conversation: what was heard, and the acts that follow from it |
-//! | `Scenario` | what the server does that a plain one does not, and what a client must make of it |
-//! | `Visit` | one start of the client, from the first byte to its end |
-//! | [`Met`] | what the client does at a revision when nothing is unusual |
+//! | [`ClientUnderTest`], [`ConnectVia`] | how to start the client, and how it connects to the server |
+//! | `Process` | the running client; dropping it kills the client and its children |
+//! | `Listeners` | the ways to reach the server: [`relay`] for a command, a listener for a URL, pipes |
+//! | `Play` | one conversation: messages of the client, and the acts in reaction to them |
+//! | `Scenario` | what the server does differently from a plain one, and what is expected of the client |
+//! | `ScenarioRun` | one run of the client, from its start to its end |
+//! | [`NormalBehaviour`] | what the client does at a revision with a plain server |
 //!
-//! A scripted server is a table: for a `Cue`, a list of `Act`s. Everything
-//! that passes is a line of a [`Recording`](crate::Recording), so what the client sends is judged by
-//! the rules that recordings are judged by. What it should have done is judged by comparison with
-//! what it does when nothing is unusual: a client that does less is not blamed, one that stops doing
-//! what it did is, if it does so twice while a plain visit in between goes as before.
+//! A scripted server is a table that maps a `Cue` to a list of `Act`s. All traffic becomes lines of
+//! a [`Recording`](crate::Recording), so the client's messages are judged by the same rules as
+//! recordings. What the client should do is judged by comparison with its normal behaviour: a
+//! client that never does something is not blamed, but one that stops doing it is, if that happens
+//! twice with a normal run in between.
 
-mod acquaint;
 mod act;
+mod client_under_test;
 mod cue;
-mod door;
+mod discover;
 mod judge;
-mod meeting;
-mod met;
+mod listeners;
 mod offer;
+mod overview;
 mod play;
 mod process;
 mod run;
 mod scenario;
+mod scenario_run;
 mod scenarios;
 mod settings;
-mod visit;
 
 pub use self::{
-    door::relay,
-    meeting::{ClientUnderTest, Meeting},
-    met::{Acquaintance, Met},
+    client_under_test::{ClientUnderTest, ConnectVia},
+    listeners::relay,
+    overview::{ClientOverview, NormalBehaviour},
     run::{ClientRun, ClientRunError},
     settings::ClientSettings,
 };

@@ -1,4 +1,4 @@
-//! What a plain server answers: small, complete and correct at every revision.
+//! The plain server: small, complete and correct at every revision.
 //!
 //! It has the tools `echo` and `add`, the resource `plumb://greeting`, the template
 //! `plumb://echo/{text}` and the prompt `greet`.
@@ -28,7 +28,7 @@ pub(crate) fn acts(cue: &Cue<'_>) -> Vec<Act> {
     })]
 }
 
-/// The version that a request declares for itself, as there is no handshake.
+/// The version that a request declares, in revisions without a handshake.
 pub(crate) fn declared_version(params: &Value) -> Option<&str> {
     params.get("_meta")?.get(MODERN_VERSION)?.as_str()
 }
@@ -39,7 +39,7 @@ pub(crate) fn tools() -> Vec<Value> {
     vec![
         json!({
             "name": "echo",
-            "description": "Says what it is told",
+            "description": "Returns its text",
             "inputSchema": {
                 "type": "object",
                 "properties": { "text": { "type": "string" } },
@@ -84,7 +84,7 @@ fn legacy(cue: &Cue<'_>) -> Result<Value, Refusal> {
             "protocolVersion": cue.revision.as_str(),
             "capabilities": capabilities(cue.revision),
             "serverInfo": { "name": "plumb", "version": "1.0.0" },
-            "instructions": "Call `echo` to hear something again.",
+            "instructions": "Call `echo` to get a text back.",
         })),
         "ping" | "logging/setLevel" => Ok(json!({})),
         _ => feature(cue),
@@ -110,7 +110,7 @@ fn modern(cue: &Cue<'_>) -> Result<Value, Refusal> {
         "server/discover" => json!({
             "supportedVersions": supported(),
             "capabilities": capabilities(cue.revision),
-            "instructions": "Call `echo` to hear something again.",
+            "instructions": "Call `echo` to get a text back.",
         }),
         "ping" | "logging/setLevel" => return Err(not_found(cue)),
         _ => feature(cue)?,
@@ -165,7 +165,7 @@ fn feature(cue: &Cue<'_>) -> Result<Value, Refusal> {
         }
         "prompts/list" => Ok(json!({ "prompts": [{
             "name": "greet",
-            "description": "Greets somebody",
+            "description": "Greets someone",
             "arguments": [{ "name": "who", "required": false }],
         }] })),
         "prompts/get" if name == "greet" => {
@@ -200,7 +200,7 @@ fn not_found(cue: &Cue<'_>) -> Refusal {
     Refusal::new(-32601, format!("Method not found: {}", cue.method))
 }
 
-/// The first word on a subscription: nothing that was asked for is promised, as nothing changes.
+/// The acknowledgement of a subscription, which promises nothing, since nothing changes.
 fn acknowledgement(cue: &Cue<'_>) -> Value {
     json!({
         "jsonrpc": "2.0",

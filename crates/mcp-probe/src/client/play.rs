@@ -1,4 +1,4 @@
-//! One conversation with the client: what was heard, and what follows from it.
+//! One conversation with the client: its messages, and the reactions to them.
 
 use std::{
     collections::BTreeMap,
@@ -16,20 +16,21 @@ use tokio::{sync::Notify, time::Instant};
 use super::{
     act::{Act, Ask},
     cue::Cue,
-    door::Outlet,
+    listeners::Outlet,
     offer,
     scenario::Scenario,
 };
 use crate::{Incoming, Kind, Limits, Recording, WireKind};
 
-/// The conversations of one visit. Over HTTP there is one; a client may start a command again.
+/// The conversations of one run. Over HTTP there is one; a client may start a command several
+/// times.
 #[derive(Debug)]
 pub(crate) struct Plays {
     pub(crate) scenario: &'static Scenario,
     pub(crate) revision: Revision,
     pub(crate) engine: Arc<Engine>,
     pub(crate) limits: Limits,
-    /// Whether the client is known to ask for nothing after the opening.
+    /// Whether the client is known to send no requests after the opening.
     pub(crate) is_quiet: bool,
     /// All recordings of the run.
     pub(crate) recordings: Arc<Mutex<Vec<Arc<Recording>>>>,
@@ -37,9 +38,9 @@ pub(crate) struct Plays {
     pub(crate) changed: Arc<Notify>,
 }
 
-/// More messages are not heard in one conversation.
+/// Maximum number of messages of the client per conversation.
 const MESSAGES: usize = 1_000;
-/// More conversations are not begun in one visit.
+/// Maximum number of conversations per run.
 const MOST: usize = 64;
 
 impl Plays {
@@ -48,7 +49,7 @@ impl Plays {
         self.begin_in(&mut self.lock(), wire)
     }
 
-    /// The conversation over HTTP, begun with its first request.
+    /// The conversation over HTTP, created with its first request.
     pub(crate) fn over_http(&self) -> Arc<Play> {
         let mut list = self.lock();
         let known = list.iter().find(|play| play.wire == WireKind::Http).cloned();
@@ -105,28 +106,29 @@ pub(crate) struct Play {
     changed: Arc<Notify>,
 }
 
-/// What is known of a conversation.
+/// The state of a conversation.
 #[derive(Debug, Default)]
 pub(crate) struct State {
-    /// Every message of the client.
+    /// All messages of the client.
     pub(crate) heard: Vec<Incoming>,
-    /// Every request of the server.
+    /// All requests of the server.
     pub(crate) asked: Vec<Asked>,
     /// The version in the client's last `initialize`.
     pub(crate) requested: Option<String>,
-    /// What the client declares.
+    /// The capabilities of the client.
     pub(crate) capabilities: Value,
-    /// What the client calls itself.
+    /// The `clientInfo` of the client.
     pub(crate) client: Value,
-    /// Whether the handshake is done; without one, whether a request at the revision has come.
+    /// Whether the handshake is complete; without a handshake, whether a request at the revision
+    /// has arrived.
     pub(crate) is_open: bool,
-    /// The line of the first thing that a plain server would not have done.
+    /// The line of the first message that a plain server would not have sent.
     pub(crate) twist: Option<u64>,
-    /// The line of the first message that the server sent then.
+    /// The line of the first message that the server sent after that.
     pub(crate) answered: Option<u64>,
-    /// How the conversation has ended, if it has.
+    /// How the conversation ended, if it has.
     pub(crate) closed: Option<Closed>,
-    /// What happens over HTTP besides messages.
+    /// Observations about HTTP besides messages.
     pub(crate) http: HttpNotes,
     is_cut: bool,
     answers_initialize: bool,
@@ -135,14 +137,14 @@ pub(crate) struct State {
     last: Option<Instant>,
 }
 
-/// How a conversation has ended.
+/// How a conversation ended.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Closed {
     /// Whether the server's process was killed while its input was open.
     pub(crate) killed: bool,
 }
 
-/// What a client does over HTTP besides sending messages.
+/// What a client did over HTTP besides sending messages.
 #[derive(Debug, Default)]
 pub(crate) struct HttpNotes {
     pub(crate) gets: usize,
@@ -151,9 +153,9 @@ pub(crate) struct HttpNotes {
     pub(crate) sessions: usize,
     /// Whether the last of them was ended by the client.
     pub(crate) is_deleted: bool,
-    /// The event before the message that a cut stream still owes, and the message.
+    /// For a stream that was cut: the id of the last event, and the message that was not sent.
     pub(crate) owed: Option<(String, Value)>,
-    /// How many event ids were given out.
+    /// Number of event ids used.
     pub(crate) events: usize,
 }
 
@@ -164,7 +166,7 @@ pub(crate) struct Asked {
     pub(crate) id: Value,
     pub(crate) line: u64,
     pub(crate) answer: Option<Incoming>,
-    /// Whether the client had all the time that answers may take, on an open connection.
+    /// Whether the client had the full time for an answer, on an open connection.
     pub(crate) waited: bool,
 }
 
@@ -173,34 +175,34 @@ impl Play {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Whether the client may say more.
+    /// Whether the client may send more messages.
     pub(crate) fn has_room(&self) -> bool {
         self.recording.bytes() < self.limits.recording_bytes && self.state().heard.len() < MESSAGES
     }
 
-    /// Whether something is being done for the client.
+    /// Whether the server is still performing acts.
     pub(crate) fn is_busy(&self) -> bool {
         self.busy.load(Ordering::Acquire) > 0
     }
 
-    /// When something was last said.
+    /// When a message was last seen.
     pub(crate) fn last_activity(&self) -> Option<Instant> {
         self.state().last
     }
 
-    /// Notes that something was said.
+    /// Notes that a message was seen.
     pub(crate) fn touch(&self) {
         self.state().last = Some(Instant::now());
         self.changed.notify_waiters();
     }
 
-    /// A line that was too long to keep.
+    /// Records a line that was too long to keep.
     pub(crate) fn skip(&self, length: u64) {
         self.recording.add(&TraceEntry::stdio(Side::Client, b"").skipping(length));
         self.touch();
     }
 
-    /// Hears a line, and does what follows.
+    /// Handles a line of the client, and performs the reaction.
     pub(crate) fn hear_line(self: &Arc<Self>, text: &[u8], is_last: bool, outlet: &Outlet) {
         let entry = if is_last {
             TraceEntry::unterminated(Side::Client, text)
@@ -215,7 +217,7 @@ impl Play {
         }
     }
 
-    /// Keeps what was said, and what is known from it.
+    /// Records a message of the client, and updates the state.
     pub(crate) fn hear(&self, line: u64, text: &[u8], exchange: Option<u64>) -> Vec<Incoming> {
         let messages = Incoming::of(line, text, exchange);
         let mut state = self.state();
@@ -238,7 +240,7 @@ impl Play {
         messages
     }
 
-    /// What the server does about a message.
+    /// The acts in reaction to a message.
     pub(crate) fn acts(&self, message: &Incoming) -> Vec<Act> {
         let Some(method) = message.method() else { return Vec::new() };
         let is_ready = method == "notifications/initialized";
@@ -257,7 +259,7 @@ impl Play {
             && is_era == Era::Legacy
             && !state.answers_initialize
         {
-            // A server that knows only the handshake.
+            // A server that only knows revisions with a handshake.
             return match self.wire {
                 WireKind::Http => vec![Act::Status(400)],
                 _ => vec![Act::Tell(json!({
@@ -296,7 +298,7 @@ impl Play {
         }
     }
 
-    /// Does things, one after the other, while other messages are heard.
+    /// Performs acts in order, in the background.
     pub(crate) fn start(self: &Arc<Self>, acts: Vec<Act>, outlet: Outlet) {
         if acts.is_empty() {
             return;
@@ -305,7 +307,7 @@ impl Play {
         tokio::spawn(async move { play.perform(acts, &outlet).await });
     }
 
-    /// Does things, one after the other.
+    /// Performs acts in order.
     pub(crate) async fn perform(self: &Arc<Self>, acts: Vec<Act>, outlet: &Outlet) {
         let busy = Busy::new(self);
         for act in acts {
@@ -327,7 +329,7 @@ impl Play {
                 Act::Stderr(text) => outlet.complain(self, text).await,
                 Act::AwaitCancel(id) => {
                     let cancelled = self.until(|state| state.cancels(&id));
-                    // Not every client is in a hurry.
+                    // The client may take its time.
                     let _ = tokio::time::timeout(self.limits.answer, cancelled).await;
                 }
                 Act::Pause(time) => tokio::time::sleep(time).await,
@@ -347,7 +349,7 @@ impl Play {
         }
     }
 
-    /// Notes that the server has sent something on this line.
+    /// Notes that the server sent a message on this line.
     pub(crate) fn note_answer(&self, line: u64) {
         let mut state = self.state();
         if state.twist.is_some() {
@@ -360,7 +362,7 @@ impl Play {
         self.until(|state| state.is_cut).await;
     }
 
-    /// The conversation has ended.
+    /// Notes that the conversation has ended.
     pub(crate) fn close(&self, killed: bool) {
         let mut state = self.state();
         state.closed.get_or_insert(Closed { killed });
@@ -403,7 +405,7 @@ impl Play {
         loop {
             let changed = self.changed.notified();
             tokio::pin!(changed);
-            // Registered before the state is looked at, so that no change is missed.
+            // Register before checking the state, so that no change is missed.
             changed.as_mut().enable();
             if condition(&self.state()) {
                 return;
@@ -414,7 +416,7 @@ impl Play {
 }
 
 impl State {
-    /// Whether a request was cancelled, or cannot be any more.
+    /// Whether a request was cancelled, or no longer can be.
     fn cancels(&self, id: &Value) -> bool {
         let is_of_it = |message: &Incoming| {
             message.method() == Some("notifications/cancelled")
@@ -457,7 +459,7 @@ fn same_id(id: &Value, spelled: &str) -> bool {
     serde_json::from_str::<Value>(spelled).is_ok_and(|spelled| spelled == *id)
 }
 
-/// Counts as busy as long as it lives.
+/// Marks the play as busy while it lives.
 struct Busy<'a>(&'a Play);
 
 impl<'a> Busy<'a> {

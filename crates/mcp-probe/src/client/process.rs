@@ -1,4 +1,4 @@
-//! The client while it runs.
+//! The running client.
 
 use std::{
     io,
@@ -13,10 +13,10 @@ use tokio::{
     sync::{Notify, watch},
 };
 
-use super::Meeting;
+use super::ConnectVia;
 use crate::{Launch, wire::kill_group};
 
-/// A client that was started. It and its children are killed when this is dropped.
+/// A client process. It and its children are killed when this is dropped.
 #[derive(Debug)]
 pub(crate) struct Process {
     exit: watch::Receiver<Option<Exit>>,
@@ -26,10 +26,10 @@ pub(crate) struct Process {
     read: watch::Receiver<()>,
 }
 
-/// How long what it has written before its end is waited for.
+/// How long to wait for its remaining standard error after its exit.
 const STDERR_AFTER_EXIT: Duration = Duration::from_millis(500);
 
-/// How a client has ended.
+/// How a client exited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Exit {
     pub(crate) code: Option<i32>,
@@ -51,13 +51,14 @@ impl Exit {
 }
 
 impl Process {
-    /// Starts the client. Its standard streams are returned if it speaks over them.
+    /// Starts the client. Returns its standard streams if it communicates over them.
     pub(crate) fn start(
         launch: &Launch,
-        meeting: Meeting,
+        connect_via: ConnectVia,
         stderr_bytes: usize,
     ) -> io::Result<(Process, Option<(ChildStdin, ChildStdout)>)> {
-        let pipe = || if meeting == Meeting::Streams { Stdio::piped() } else { Stdio::null() };
+        let pipe =
+            || if connect_via == ConnectVia::OwnStreams { Stdio::piped() } else { Stdio::null() };
         let mut command = Command::new(&launch.program);
         command
             .args(&launch.arguments)
@@ -88,7 +89,7 @@ impl Process {
         Ok((Process { exit, kill, stderr, read }, streams))
     }
 
-    /// How it has ended, if it has.
+    /// How it exited, if it has.
     pub(crate) fn exit(&self) -> Option<Exit> {
         *self.exit.borrow()
     }
@@ -100,16 +101,16 @@ impl Process {
         ended.ok().and_then(|exit| *exit).unwrap_or(Exit { code: None, signal: None })
     }
 
-    /// Kills it, and waits until it is gone and what it has said was read.
+    /// Kills it, and waits until it has exited and its standard error was read.
     pub(crate) async fn end(&self, within: Duration) {
         self.kill.notify_one();
-        // A process that cannot even be killed must not keep us.
+        // Do not wait forever for a process that cannot be killed.
         let _ = tokio::time::timeout(within, self.wait()).await;
         let mut read = self.read.clone();
         let _ = tokio::time::timeout(STDERR_AFTER_EXIT, read.changed()).await;
     }
 
-    /// The last of what it wrote to standard error.
+    /// The end of its standard error.
     pub(crate) fn stderr(&self) -> String {
         let kept = self.stderr.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).into_owned()
@@ -128,7 +129,7 @@ async fn supervise(mut child: Child, exited: watch::Sender<Option<Exit>>, kill: 
         status = child.wait() => (status, false),
         () = kill.notified() => {
             kill_group(id);
-            // It may have gone meanwhile.
+            // It may have exited meanwhile.
             let _ = child.start_kill();
             (child.wait().await, true)
         }
@@ -139,7 +140,7 @@ async fn supervise(mut child: Child, exited: watch::Sender<Option<Exit>>, kill: 
     });
     exited.send_replace(Some(exit));
     if !is_killed {
-        // Its children may have something to say before they end too.
+        // Its children may still write something before they end.
         kill.notified().await;
         kill_group(id);
     }

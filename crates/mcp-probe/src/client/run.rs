@@ -1,4 +1,4 @@
-//! A run: the client is met at each revision, then each scenario is played.
+//! A client test: discovers the client at each revision, then plays each scenario.
 
 use std::{
     borrow::Cow,
@@ -12,19 +12,19 @@ use mcp_rules::Engine;
 use tokio::time::{Instant, timeout_at};
 
 use super::{
-    Acquaintance, ClientSettings, ClientUnderTest, Met,
-    acquaint::{self, Unmet},
+    ClientOverview, ClientSettings, ClientUnderTest, NormalBehaviour,
+    discover::{self, DiscoveryError},
     judge::{Verdicts, judge},
     scenario::{Needs, Scenario},
+    scenario_run::{ExitHabit, Setup},
     scenarios,
-    visit::{Habit, Setup},
 };
 use crate::{
-    Event, Failure, Found, Needs as ProbeNeeds, Outcome, Phase, Probe, ProbeResult, Report,
+    Discovery, Event, Failure, Needs as ProbeNeeds, Outcome, Phase, Probe, ProbeResult, Report,
     Reporter, Seed, Steps, WireKind,
 };
 
-/// A test of a client that is about to run.
+/// A prepared test of a client.
 #[derive(Debug)]
 pub struct ClientRun {
     setup: Setup,
@@ -34,29 +34,29 @@ pub struct ClientRun {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ClientRunError {
-    /// It cannot be started.
+    /// The client cannot be started.
     #[error("the client cannot be started")]
     Start(#[source] io::Error),
     /// It neither started the server nor connected to it.
-    #[error("the client never came to the server")]
+    #[error("the client never connected to the server")]
     NoContact {
-        /// How it has ended, if it has.
+        /// How it exited, if it has.
         exit: Option<String>,
-        /// What it said on standard error.
+        /// Its standard error.
         stderr: String,
     },
-    /// It speaks none of the revisions.
-    #[error("the client opens no conversation: {reason}")]
+    /// It opens no conversation at any revision.
+    #[error("the client did not open a conversation: {reason}")]
     NoRevision {
         /// What it did instead.
         reason: String,
-        /// What it said on standard error.
+        /// Its standard error.
         stderr: String,
     },
 }
 
 impl ClientRun {
-    /// A test of `client`, judged by `engine`.
+    /// Prepares a test of `client`, judged by `engine`.
     pub fn new(
         client: ClientUnderTest,
         engine: Arc<Engine>,
@@ -66,50 +66,52 @@ impl ClientRun {
         ClientRun { setup: Setup { client, engine, settings, recordings } }
     }
 
-    /// Runs it.
+    /// Runs the test.
     ///
     /// # Errors
     ///
     /// If the client cannot be tested at all.
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, ClientRunError> {
         let deadline = Instant::now() + self.setup.settings.limits.time;
-        let met = timeout_at(deadline, acquaint::acquaint(&self.setup)).await;
-        let met = met.map_err(|_| ClientRunError::NoRevision {
-            reason: "the time was up before it was met at every revision".to_owned(),
+        let normal = timeout_at(deadline, discover::discover(&self.setup)).await;
+        let normal = normal.map_err(|_| ClientRunError::NoRevision {
+            reason: "the time limit was reached before every revision was tried".to_owned(),
             stderr: String::new(),
         })?;
-        let introduction = met.map_err(|unmet| match unmet {
-            Unmet::Start(error) => ClientRunError::Start(error),
-            Unmet::NoContact(visit) => ClientRunError::NoContact {
-                exit: visit.exit.map(super::process::Exit::text),
-                stderr: visit.stderr,
+        let first = normal.map_err(|error| match error {
+            DiscoveryError::Start(error) => ClientRunError::Start(error),
+            DiscoveryError::NoContact(run) => ClientRunError::NoContact {
+                exit: run.exit.map(super::process::Exit::text),
+                stderr: run.stderr,
             },
-            Unmet::NoRevision { reason, stderr } => ClientRunError::NoRevision { reason, stderr },
+            DiscoveryError::NoRevision { reason, stderr } => {
+                ClientRunError::NoRevision { reason, stderr }
+            }
         })?;
-        reporter.event(&Event::Met(&introduction.acquaintance));
-        let mut course = Course {
+        reporter.event(&Event::ClientDiscovered(&first.overview));
+        let mut active = ActiveRun {
             setup: self.setup,
-            acquaintance: introduction.acquaintance,
+            overview: first.overview,
             results: Vec::new(),
             out_of_time: false,
             deadline,
         };
-        let runs = course.runs();
+        let runs = active.runs();
         reporter.event(&Event::PhaseStarted {
             phase: Phase::Protocol,
-            probes: runs.len() + introduction.visits.len(),
+            probes: runs.len() + first.runs.len(),
         });
-        for (revision, visit) in introduction.visits {
-            if course.setup.settings.chooses(scenarios::PLAIN.name) {
-                let met = course.acquaintance.met[&revision].clone();
-                let failures = judge(&course.setup.engine, &scenarios::PLAIN, &visit, &met);
-                course.note(&scenarios::PLAIN, revision, Outcome::Passed, failures, reporter);
+        for (revision, run) in first.runs {
+            if active.setup.settings.chooses(scenarios::PLAIN.name) {
+                let normal = active.overview.normal[&revision].clone();
+                let failures = judge(&active.setup.engine, &scenarios::PLAIN, &run, &normal);
+                active.note(&scenarios::PLAIN, revision, Outcome::Passed, failures, reporter);
             }
         }
         for (scenario, revision) in runs {
-            course.scenario(scenario, revision, reporter).await;
+            active.scenario(scenario, revision, reporter).await;
         }
-        Ok(course.finish())
+        Ok(active.finish())
     }
 }
 
@@ -119,21 +121,21 @@ impl ClientSettings {
     }
 }
 
-/// A run on its way.
-struct Course {
+/// The state of a run in progress.
+struct ActiveRun {
     setup: Setup,
-    acquaintance: Acquaintance,
+    overview: ClientOverview,
     results: Vec<ProbeResult>,
     out_of_time: bool,
     deadline: Instant,
 }
 
-impl Course {
-    /// The scenarios that were chosen, with the revisions that they are played at.
+impl ActiveRun {
+    /// The chosen scenarios, with the revisions to play them at.
     fn runs(&self) -> Vec<(&'static Scenario, Revision)> {
         let chosen = scenarios::all().filter(|scenario| {
             self.setup.settings.chooses(scenario.name)
-                && scenario.wires.contains(&self.acquaintance.wire)
+                && scenario.wires.contains(&self.overview.wire)
         });
         chosen
             .flat_map(|scenario| self.revisions(scenario).into_iter().map(move |at| (scenario, at)))
@@ -141,7 +143,7 @@ impl Course {
     }
 
     fn revisions(&self, scenario: &Scenario) -> Vec<Revision> {
-        let spoken = self.acquaintance.met.keys().copied();
+        let spoken = self.overview.normal.keys().copied();
         let spoken: Vec<Revision> =
             spoken.filter(|revision| scenario.revisions.contains(*revision)).collect();
         if scenario.everywhere || !self.setup.settings.revisions.is_empty() {
@@ -157,8 +159,8 @@ impl Course {
         revision: Revision,
         reporter: &mut dyn Reporter,
     ) {
-        let met = self.acquaintance.met[&revision].clone();
-        if let Some(reason) = missing(scenario.needs, &met, self.acquaintance.wire) {
+        let normal = self.overview.normal[&revision].clone();
+        if let Some(reason) = missing(scenario.needs, &normal, self.overview.wire) {
             return self.skip(scenario, revision, reason, reporter);
         }
         let explains = |result: &ProbeResult| {
@@ -173,12 +175,12 @@ impl Course {
         let left = self.deadline.saturating_duration_since(Instant::now());
         if left.is_zero() {
             self.out_of_time = true;
-            return self.skip(scenario, revision, "the time is up", reporter);
+            return self.skip(scenario, revision, "the time limit was reached", reporter);
         }
         reporter.event(&Event::ProbeStarted { probe: &probe(scenario), revision });
-        let Ok(played) = tokio::time::timeout(left, self.play(scenario, &met)).await else {
+        let Ok(played) = tokio::time::timeout(left, self.play(scenario, &normal)).await else {
             self.out_of_time = true;
-            return self.skip(scenario, revision, "the time is up", reporter);
+            return self.skip(scenario, revision, "the time limit was reached", reporter);
         };
         match played {
             Ok(failures) => self.note(scenario, revision, Outcome::Passed, failures, reporter),
@@ -186,41 +188,42 @@ impl Course {
         }
     }
 
-    /// Plays a scenario, and again if the client is to be blamed for what may be chance.
+    /// Plays a scenario, and repeats it if the failure might be due to chance.
     async fn play(
         &self,
         scenario: &'static Scenario,
-        met: &Met,
+        normal: &NormalBehaviour,
     ) -> Result<Vec<Failure>, Cow<'static, str>> {
-        let habit = if met.exits { Habit::Exits } else { Habit::Stays };
-        let is_quiet = met.requests.is_empty();
+        let habit = if normal.exits { ExitHabit::Exits } else { ExitHabit::Stays };
+        let is_quiet = normal.requests.is_empty();
         let start =
             |error: io::Error| Cow::Owned(format!("the client could not be started: {error}"));
-        let visit = self.setup.visit(scenario, met.revision, habit, is_quiet).await;
-        let visit = visit.map_err(start)?;
-        if !visit.is_contact() {
-            return Err("the client did not come this time".into());
+        let run = self.setup.run_scenario(scenario, normal.revision, habit, is_quiet).await;
+        let run = run.map_err(start)?;
+        if !run.is_contact() {
+            return Err("the client did not connect this time".into());
         }
-        if !visit.is_twisted() && scenario.is_scripted {
-            return Err("the client did nothing that it could be tried with".into());
+        if !run.is_twisted() && scenario.is_scripted {
+            return Err("the client did nothing that the scenario could use".into());
         }
-        let failures = judge(&self.setup.engine, scenario, &visit, met);
+        let failures = judge(&self.setup.engine, scenario, &run, normal);
         if !failures.iter().any(|failure| Verdicts::is_comparison(failure, scenario)) {
             return Ok(failures);
         }
-        let plain = self.setup.visit(&scenarios::PLAIN, met.revision, habit, is_quiet).await;
-        let plain = Met::of(&plain.map_err(start)?, met.revision, met.own_server);
-        let again = self.setup.visit(scenario, met.revision, habit, is_quiet).await;
-        let again = judge(&self.setup.engine, scenario, &again.map_err(start)?, met);
+        let plain =
+            self.setup.run_scenario(&scenarios::PLAIN, normal.revision, habit, is_quiet).await;
+        let plain = NormalBehaviour::of(&plain.map_err(start)?, normal.revision, normal.own_server);
+        let again = self.setup.run_scenario(scenario, normal.revision, habit, is_quiet).await;
+        let again = judge(&self.setup.engine, scenario, &again.map_err(start)?, normal);
         let is_confirmed = |failure: &Failure| {
             !Verdicts::is_comparison(failure, scenario)
-                || (plain.is_like(met)
+                || (plain.is_like(normal)
                     && again.iter().any(|again| again.finding.rule == failure.finding.rule))
         };
         let count = failures.len();
         let confirmed: Vec<Failure> = failures.into_iter().filter(is_confirmed).collect();
         if confirmed.is_empty() && count > 0 {
-            return Err("the client does not do the same twice".into());
+            return Err("the client does not behave the same way twice".into());
         }
         Ok(confirmed)
     }
@@ -257,9 +260,9 @@ impl Course {
     fn finish(self) -> Report {
         let recordings = self.setup.recordings.lock().unwrap_or_else(PoisonError::into_inner);
         Report {
-            // Nothing here is left to chance.
+            // Client tests make no random choices.
             seed: Seed::default(),
-            found: Found::default(),
+            found: Discovery::default(),
             results: self.results,
             recordings: recordings.clone(),
             restarts: 0,
@@ -272,46 +275,50 @@ impl Course {
     }
 }
 
-/// What a client does not do that a scenario needs.
-fn missing(needs: Needs, met: &Met, wire: WireKind) -> Option<String> {
+/// Why the client does not meet the needs of a scenario.
+fn missing(needs: Needs, normal: &NormalBehaviour, wire: WireKind) -> Option<String> {
     let unless = |is_met: bool, reason: &str| (!is_met).then(|| reason.to_owned());
     match needs {
         Needs::Nothing => None,
         Needs::Chance => unless(
-            !met.requests.is_empty() || wire == WireKind::Stdio,
-            "the client asks for nothing after the handshake",
+            !normal.requests.is_empty() || wire == WireKind::Stdio,
+            "the client sends no requests after the handshake",
         ),
         Needs::Request => {
-            unless(!met.requests.is_empty(), "the client asks for nothing after the handshake")
+            unless(!normal.requests.is_empty(), "the client sends no requests after the handshake")
         }
-        Needs::Method(method) => {
-            unless(met.requests.contains(method), &format!("the client never asks for `{method}`"))
+        Needs::Method(method) => unless(
+            normal.requests.contains(method),
+            &format!("the client never requests `{method}`"),
+        ),
+        Needs::Progress => {
+            unless(normal.has_progress, "no request of the client has a progress token")
         }
-        Needs::Progress => unless(met.has_progress, "no request of the client asks for progress"),
-        Needs::Get => unless(met.gets, "the client opens no stream with GET"),
+        Needs::Get => unless(normal.gets, "the client opens no GET stream"),
         Needs::Session => unless(
-            met.has_session && !met.requests.is_empty(),
-            "the client asks for nothing in its session",
+            normal.has_session && !normal.requests.is_empty(),
+            "the client sends no requests in its session",
         ),
         Needs::OwnServer => {
-            unless(met.own_server, "the client does not start the server as a process")
+            unless(normal.own_server, "the client does not start the server as a process")
         }
         Needs::ToolAnd(capability) => unless(
-            met.requests.contains("tools/call") && met.declares(capability),
+            normal.requests.contains("tools/call") && normal.declares(capability),
             &format!("the client does not call a tool and declare `{}`", &capability[1..]),
         ),
         Needs::With(capability) => unless(
-            met.declares(capability) && (!met.requests.is_empty() || wire == WireKind::Stdio),
+            normal.declares(capability) && (!normal.requests.is_empty() || wire == WireKind::Stdio),
             &format!("the client does not declare `{}`", &capability[1..]),
         ),
         Needs::Without(capability) => unless(
-            !met.declares(capability) && (!met.requests.is_empty() || wire == WireKind::Stdio),
-            &format!("the client declares `{}`, or asks for nothing", &capability[1..]),
+            !normal.declares(capability)
+                && (!normal.requests.is_empty() || wire == WireKind::Stdio),
+            &format!("the client declares `{}`, or sends no requests", &capability[1..]),
         ),
     }
 }
 
-/// A scenario as those who report on probes see it.
+/// Describes a scenario as a probe, for reporters.
 fn probe(scenario: &'static Scenario) -> Probe {
     Probe {
         name: Cow::Borrowed(scenario.name),

@@ -1,70 +1,73 @@
 use mcp_core::Revisions;
 use mcp_rules::RuleMeta;
 
-use super::{act::Act, cue::Cue, judge::Verdicts, met::Met, visit::Visit};
+use super::{
+    act::Act, cue::Cue, judge::Verdicts, overview::NormalBehaviour, scenario_run::ScenarioRun,
+};
 use crate::WireKind;
 
-/// What a server does that a plain one does not, and what a client must make of it.
+/// A test scenario: what the server does differently from a plain one, and what is expected of the
+/// client.
 #[derive(Debug)]
 pub(crate) struct Scenario {
-    /// Stable; lower case, with `/` between family and the rest: `requests/ping`.
+    /// A stable name in lower case, with `/` between the group and the rest: `requests/ping`.
     pub(crate) name: &'static str,
-    /// What it finds out, as one line without a full stop.
+    /// What the server does, as one line without a full stop.
     pub(crate) about: &'static str,
-    /// The revisions at which it makes sense.
+    /// The revisions that it applies to.
     pub(crate) revisions: Revisions,
-    /// The transports over which it does.
+    /// The transports that it applies to.
     pub(crate) wires: &'static [WireKind],
     /// Whether it runs at every revision that the client speaks, rather than at the newest of each
     /// era.
     pub(crate) everywhere: bool,
-    /// What the client must do when nothing is unusual, else it is skipped.
+    /// What the client must normally do for it to run; otherwise it is skipped.
     pub(crate) needs: Needs,
     /// How the server answers over HTTP.
     pub(crate) manner: Manner,
-    /// The acts at a cue; `None` for those of a plain server.
+    /// The acts for a cue; `None` for those of a plain server.
     pub(crate) script: fn(&Cue<'_>) -> Option<Vec<Act>>,
-    /// Whether the script does something; else only the manner differs.
+    /// Whether there is a script; if not, only the manner differs.
     pub(crate) is_scripted: bool,
-    /// What must become of the client.
+    /// What is expected of the client.
     pub(crate) expect: Expect,
-    /// The scenario whose failure explains that of this one; empty if there is none.
+    /// The scenario whose failure would explain a failure of this one; empty if there is none.
     pub(crate) after: &'static str,
-    /// Rules that are broken because of the script.
+    /// Rules whose findings are due to the script.
     pub(crate) pardons: &'static [&'static str],
-    /// What else is to be judged.
-    pub(crate) judge: fn(&Visit, &Met, &mut Verdicts<'_>),
+    /// Further checks.
+    pub(crate) judge: fn(&ScenarioRun, &NormalBehaviour, &mut Verdicts<'_>),
 }
 
-/// What must become of the client.
+/// What is expected of the client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Expect {
-    /// It goes on as if nothing had happened, else this rule is broken.
+    /// It continues as usual; otherwise it breaks this rule.
     Same(&'static RuleMeta),
-    /// It neither crashes nor hangs.
+    /// It must neither crash nor hang.
     Survive,
-    /// It does not crash.
+    /// It must not crash.
     Anything,
 }
 
-/// What a scenario needs of a client.
+/// What a scenario requires of a client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
     /// Nothing.
     Nothing,
-    /// A request after the opening; over standard streams a handshake will do.
+    /// A request after the opening; over stdio, the handshake is enough.
     Chance,
     /// A request after the opening.
     Request,
     /// A request with this method.
     Method(&'static str),
-    /// A request under whose token progress can be reported.
+    /// A request with a progress token.
     Progress,
     /// A GET for a stream.
     Get,
     /// To have a session with the server.
     Session,
-    /// To start the server as a process of its own.
+    /// To start the server as a process.
     OwnServer,
     /// To call a tool and declare this capability.
     ToolAnd(&'static str),
@@ -80,15 +83,15 @@ pub(crate) enum Needs {
 pub(crate) struct Manner {
     /// Whether it assigns sessions.
     pub(crate) has_sessions: bool,
-    /// Whether it answers with event streams even if there is only the answer.
+    /// Whether it answers with event streams even for a single message.
     pub(crate) streams: bool,
-    /// Whether its event streams begin with an id to be resumed from.
+    /// Whether its event streams begin with an event that only has an id, for resumption.
     pub(crate) primes: bool,
-    /// Whether its event streams use everything that the standard allows.
+    /// Whether its event streams use every feature of the format.
     pub(crate) is_ornate: bool,
-    /// Whether content types have a parameter.
+    /// Whether content types have a `charset` parameter.
     pub(crate) has_charset: bool,
-    /// Whether there is a stream to GET.
+    /// Whether it offers a GET stream.
     pub(crate) has_get: bool,
 }
 
@@ -106,7 +109,7 @@ impl Manner {
 const WIRES: &[WireKind] = &[WireKind::Stdio, WireKind::Http];
 
 impl Scenario {
-    /// A scenario like a plain server, for all revisions and transports.
+    /// A scenario with a plain server, for all revisions and transports.
     pub(crate) const fn new(name: &'static str, about: &'static str) -> Scenario {
         Scenario {
             name,
@@ -173,7 +176,7 @@ impl Scenario {
 
     pub(crate) const fn judged_by(
         mut self,
-        judge: fn(&Visit, &Met, &mut Verdicts<'_>),
+        judge: fn(&ScenarioRun, &NormalBehaviour, &mut Verdicts<'_>),
     ) -> Scenario {
         self.judge = judge;
         self

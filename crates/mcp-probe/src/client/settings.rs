@@ -4,19 +4,19 @@ use mcp_core::Revision;
 
 use crate::Limits;
 
-/// How to test a client.
+/// Settings of a client test.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "built by the command line, member by member")]
 pub struct ClientSettings {
-    /// How much to do at most.
+    /// Limits of the run.
     pub limits: Limits,
-    /// How long a client that stays is given to do something more.
+    /// How long to wait for further messages of a client that does not exit.
     pub idle: Duration,
-    /// Only scenarios whose name is one of these, or begins with one and a `/`; empty for all.
+    /// Scenarios to run: those with one of these names, or below one; empty for all.
     pub only: Vec<String>,
-    /// Scenarios to leave out, named in the same way.
+    /// Scenarios to skip, named in the same way.
     pub skip: Vec<String>,
-    /// The revisions to test at; empty for all, and for most scenarios the newest of each era.
+    /// The revisions to test at. Empty for all; most scenarios only run at the newest of each era.
     pub revisions: Vec<Revision>,
 }
 

@@ -1,4 +1,4 @@
-//! What a test client answers to the server's own requests.
+//! Answers of the test client to requests of the server.
 
 use serde_json::{Value, json};
 
@@ -16,7 +16,8 @@ pub(crate) fn answer(request: &Value) -> Value {
         }),
         "elicitation/create" => json!({ "action": "decline" }),
         _ => {
-            let error = json!({ "code": -32601, "message": "this client does not offer it" });
+            let error =
+                json!({ "code": -32601, "message": "this client does not support the method" });
             return json!({ "jsonrpc": "2.0", "id": id, "error": error });
         }
     };

@@ -3,29 +3,29 @@ use std::sync::Arc;
 use mcp_json::{Limits, Tape};
 use serde_json::Value;
 
-/// A message from the server, or text that is none.
+/// A message from the server, or text that is not a message.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "probes look at everything")]
 pub struct Incoming {
     /// Its line in the recording.
     pub line: u64,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// The value; null if it is not JSON.
+    /// The JSON value; null if it is not JSON.
     pub value: Value,
-    /// Its id exactly as it was spelled, if it has one.
+    /// Its id exactly as spelled, if it has one.
     pub id: Option<String>,
     /// The HTTP exchange that carried it.
     pub exchange: Option<u64>,
     /// Its index, if it came in a batch.
     pub index: Option<usize>,
-    /// The line of the HTTP request whose exchange has ended here; then this is no message.
+    /// Set if this is not a message but the end of an HTTP exchange: the line of its request.
     pub closes: Option<u64>,
-    /// How that exchange has ended.
+    /// How that exchange ended.
     pub note: String,
 }
 
-/// What a text from the server is, as far as its envelope tells.
+/// The kind of a text from the server, by its envelope.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "JSON-RPC has no more")]
 pub enum Kind {
@@ -37,12 +37,12 @@ pub enum Kind {
     Request,
     /// A notification.
     Notification,
-    /// Nothing of that.
+    /// None of these.
     Other,
 }
 
 impl Incoming {
-    /// What a text holds: a message, or each of a batch.
+    /// Parses a text: a message, or each entry of a batch.
     pub(crate) fn of(line: u64, text: &[u8], exchange: Option<u64>) -> Vec<Incoming> {
         let other = Incoming {
             line,
@@ -78,7 +78,7 @@ impl Incoming {
         }
     }
 
-    /// The end of the HTTP exchange whose request is on line `closes`.
+    /// Marks the end of the HTTP exchange whose request is on line `closes`.
     pub(crate) fn end_of_exchange(line: u64, closes: u64, note: &str) -> Incoming {
         Incoming {
             line,
@@ -97,8 +97,8 @@ impl Incoming {
         self.value.get("method")?.as_str()
     }
 
-    /// Whether it answers the request with this id, as spelled in JSON. Other spellings of the same
-    /// value count.
+    /// Whether it answers the request with this id, given as JSON. Other spellings of the same
+    /// value match, too.
     pub fn answers(&self, id: &str) -> bool {
         if !matches!(self.kind, Kind::Result | Kind::Error) {
             return false;
@@ -122,12 +122,12 @@ pub struct Reply {
 }
 
 impl Reply {
-    /// The result, unless it is an error.
+    /// The result; `None` for an error.
     pub fn result(&self) -> Option<&Value> {
         self.message.value.get("result").filter(|_| self.message.kind == Kind::Result)
     }
 
-    /// The error's code, if it is an error.
+    /// The error code; `None` for a result.
     pub fn error_code(&self) -> Option<i64> {
         self.message.value.pointer("/error/code")?.as_i64()
     }

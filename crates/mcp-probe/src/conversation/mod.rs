@@ -1,4 +1,4 @@
-//! A conversation with the server: messages sent, and those that came back.
+//! A conversation with the server under test.
 
 pub(crate) mod answering;
 mod incoming;
@@ -27,16 +27,16 @@ use crate::{
     wire::{HttpReply, HttpRequest, Wire},
 };
 
-/// Why the server did not do its part.
+/// Why a conversation failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
-pub enum Trouble {
-    /// No answer in time.
+pub enum ConversationError {
+    /// There was no answer in time.
     #[error("{} was not answered within {} ms", named(what), within.as_millis())]
     Unanswered {
-        /// To what.
+        /// What was not answered.
         what: String,
-        /// The time it had.
+        /// The time limit.
         within: Duration,
         /// The line of the request.
         line: u64,
@@ -44,15 +44,15 @@ pub enum Trouble {
     /// The HTTP exchange has ended without an answer.
     #[error("{} was not answered: {how}", named(what))]
     Exchange {
-        /// To what.
+        /// What was not answered.
         what: String,
-        /// How it has ended.
+        /// How it ended.
         how: String,
         /// The line of the response, or of the request if there was none.
         line: u64,
     },
     /// The conversation is over.
-    #[error("the server has ended the conversation: {0}")]
+    #[error("the server ended the conversation: {0}")]
     Ended(String),
     /// It cannot be started or reached.
     #[error("the server cannot be reached: {0}")]
@@ -62,12 +62,12 @@ pub enum Trouble {
     Refused(String),
 }
 
-/// The name of a method as code, and a phrase as it is.
+/// Formats the name of a method as code, and leaves phrases as they are.
 fn named(what: &str) -> Cow<'_, str> {
     if what.contains(' ') { what.into() } else { format!("`{what}`").into() }
 }
 
-/// A conversation; a cheap handle, which may be used by several tasks at once.
+/// A conversation with the server. Cheap to clone; clones can be used concurrently.
 #[derive(Debug, Clone)]
 pub struct Conversation {
     inner: Arc<Inner>,
@@ -82,21 +82,21 @@ struct Inner {
     limits: Limits,
     capabilities: Value,
     next_id: AtomicI64,
-    /// What the server answered to the handshake.
+    /// The result of the handshake.
     opened: Mutex<Option<Value>>,
-    /// What was done once and need not be done again.
+    /// Checks that need not be repeated in this conversation.
     visited: Mutex<BTreeSet<&'static str>>,
-    /// How many messages were looked at for leaks.
+    /// Number of messages searched for leaks.
     read: AtomicUsize,
     closed: AtomicBool,
     disregarded: AtomicBool,
-    /// Whether another probe may go on with it.
+    /// Whether another probe may continue with it.
     handed_on: AtomicBool,
-    /// Whether a call was left behind that may only be slow.
+    /// Whether an unanswered call was left behind, which may just be slow.
     has_slow_call: AtomicBool,
 }
 
-/// What has come from the server, in order.
+/// Messages from the server, in order.
 #[derive(Debug, Default)]
 pub(crate) struct Inbox {
     arrived: Mutex<Arrived>,
@@ -110,7 +110,7 @@ struct Arrived {
 }
 
 impl Inbox {
-    /// Adds what one text holds: a message, or each of a batch.
+    /// Adds a text: a message, or each entry of a batch.
     pub(crate) fn add(&self, line: u64, text: &[u8], exchange: Option<u64>) -> Vec<Arc<Incoming>> {
         let new: Vec<_> = Incoming::of(line, text, exchange).into_iter().map(Arc::new).collect();
         self.lock().messages.extend(new.iter().cloned());
@@ -141,7 +141,7 @@ impl Inbox {
         self.lock().messages.len()
     }
 
-    /// Waits for the first message from position `from` on that `fits`.
+    /// Waits for the first message that `fits`, from position `from` on.
     async fn wait(
         &self,
         mut from: usize,
@@ -202,17 +202,17 @@ impl Conversation {
         self.inner.revision
     }
 
-    /// Everything that passed.
+    /// The recording of the conversation.
     pub fn recording(&self) -> &Arc<Recording> {
         &self.inner.recording
     }
 
-    /// The limits that hold for it.
+    /// Its limits.
     pub fn limits(&self) -> &Limits {
         &self.inner.limits
     }
 
-    /// The result of `initialize` or `server/discover`; null before.
+    /// The result of `initialize` or `server/discover`; null if not open.
     pub fn opened(&self) -> Value {
         self.inner.opened.lock().unwrap_or_else(PoisonError::into_inner).clone().unwrap_or_default()
     }
@@ -221,7 +221,7 @@ impl Conversation {
         &self.inner.wire
     }
 
-    /// Why it is over, if it is.
+    /// Why it ended, if it has.
     pub fn ended(&self) -> Option<String> {
         self.inner.inbox.ended()
     }
@@ -231,34 +231,34 @@ impl Conversation {
         self.inner.wire.stderr()
     }
 
-    /// How many messages have come; [`Conversation::wait_from`] waits from there on.
+    /// The current position in the received messages, for [`Conversation::wait_from`].
     pub fn mark(&self) -> usize {
         self.inner.inbox.len()
     }
 
-    /// What has come since `mark`.
+    /// The messages received since `mark`.
     pub fn since(&self, mark: usize) -> Vec<Arc<Incoming>> {
         self.inner.inbox.lock().messages.get(mark..).map(<[_]>::to_vec).unwrap_or_default()
     }
 
-    /// Whether this is the first time that this is asked about `what`.
+    /// Whether this is the first call with this `what`.
     pub(crate) fn is_first_visit(&self, what: &'static str) -> bool {
         self.inner.visited.lock().unwrap_or_else(PoisonError::into_inner).insert(what)
     }
 
-    /// What has come since this was last asked.
+    /// The messages received since the last call.
     pub(crate) fn unread(&self) -> Vec<Arc<Incoming>> {
         let messages = self.since(self.inner.read.load(Ordering::Relaxed));
         self.inner.read.fetch_add(messages.len(), Ordering::Relaxed);
         messages
     }
 
-    /// An id that was not used yet.
+    /// An unused request id.
     pub fn next_id(&self) -> i64 {
         self.inner.next_id.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// A request as the revision wants it, with what it carries in its `_meta`.
+    /// Builds a request for the revision, including its `_meta`.
     pub fn request_message(&self, id: &Value, method: &str, params: Value) -> Value {
         let params = self.with_meta(params);
         match params {
@@ -267,7 +267,7 @@ impl Conversation {
         }
     }
 
-    /// Params with the `_meta` that the revision wants on every request.
+    /// Adds the `_meta` that the revision requires on every request.
     pub fn with_meta(&self, mut params: Value) -> Value {
         if self.revision().era() == Era::Legacy {
             return params;
@@ -295,60 +295,64 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// If none comes in time, or the server is gone.
-    pub async fn request(&self, method: &str, params: Value) -> Result<Reply, Trouble> {
+    /// If there is no answer in time, or the server is gone.
+    pub async fn request(&self, method: &str, params: Value) -> Result<Reply, ConversationError> {
         let id = json!(self.next_id());
         self.request_as(&id, method, params).await
     }
 
-    /// The same for the first request, which may have to wait until the server has started.
+    /// Like [`Conversation::request`], with the longer time limit for a server that is starting.
     ///
     /// # Errors
     ///
-    /// If none comes in time, or the server is gone.
-    pub async fn request_first(&self, method: &str, params: Value) -> Result<Reply, Trouble> {
+    /// If there is no answer in time, or the server is gone.
+    pub async fn request_first(
+        &self,
+        method: &str,
+        params: Value,
+    ) -> Result<Reply, ConversationError> {
         let id = json!(self.next_id());
         let message = self.request_message(&id, method, params).to_string();
         self.exchange(&message, &id.to_string(), method, self.inner.limits.start).await
     }
 
-    /// The same with an id of your own.
+    /// Like [`Conversation::request`], with a given id.
     ///
     /// # Errors
     ///
-    /// If none comes in time, or the server is gone.
+    /// If there is no answer in time, or the server is gone.
     pub async fn request_as(
         &self,
         id: &Value,
         method: &str,
         params: Value,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, ConversationError> {
         let message = self.request_message(id, method, params);
         self.exchange(&message.to_string(), &id.to_string(), method, self.inner.limits.answer).await
     }
 
-    /// Sends any text and waits for the answer with this id, as it is spelled in JSON.
+    /// Sends a raw text and waits for the answer with this id, given as JSON.
     ///
     /// # Errors
     ///
-    /// If none comes in time, or the server is gone.
+    /// If there is no answer in time, or the server is gone.
     pub async fn exchange(
         &self,
         text: &str,
         id: &str,
         what: &str,
         within: Duration,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, ConversationError> {
         let mark = self.mark();
         let line = self.send(text).await?;
         self.answer(mark, line, id, what, within).await
     }
 
-    /// Waits for the answer with this id, as it is spelled in JSON, from `mark` on.
+    /// Waits for the answer with this id, given as JSON, from `mark` on.
     ///
     /// # Errors
     ///
-    /// If none comes in time, or the server is gone.
+    /// If there is no answer in time, or the server is gone.
     pub async fn answer(
         &self,
         mark: usize,
@@ -356,17 +360,17 @@ impl Conversation {
         id: &str,
         what: &str,
         within: Duration,
-    ) -> Result<Reply, Trouble> {
+    ) -> Result<Reply, ConversationError> {
         let is_answer = |message: &Incoming| message.answers(id) || message.closes == Some(line);
         match self.inner.inbox.wait(mark, Instant::now() + within, is_answer).await {
-            Ok(message) if message.closes.is_some() => Err(Trouble::Exchange {
+            Ok(message) if message.closes.is_some() => Err(ConversationError::Exchange {
                 what: what.to_owned(),
                 how: message.note.clone(),
                 line: message.line,
             }),
             Ok(message) => Ok(Reply { message, asked: line }),
-            Err(Some(reason)) => Err(Trouble::Ended(reason)),
-            Err(None) => Err(Trouble::Unanswered { what: what.to_owned(), within, line }),
+            Err(Some(reason)) => Err(ConversationError::Ended(reason)),
+            Err(None) => Err(ConversationError::Unanswered { what: what.to_owned(), within, line }),
         }
     }
 
@@ -375,7 +379,7 @@ impl Conversation {
     /// # Errors
     ///
     /// If the server is gone.
-    pub async fn notify(&self, method: &str, params: Value) -> Result<u64, Trouble> {
+    pub async fn notify(&self, method: &str, params: Value) -> Result<u64, ConversationError> {
         let message = match params {
             Value::Null => json!({ "jsonrpc": "2.0", "method": method }),
             params => json!({ "jsonrpc": "2.0", "method": method, "params": params }),
@@ -383,49 +387,49 @@ impl Conversation {
         let mark = self.mark();
         let line = self.send(&message.to_string()).await?;
         if self.inner.wire.as_http().is_some() {
-            // What comes next must not overtake it.
+            // The next message must not overtake it.
             let is_over = |message: &Incoming| message.closes == Some(line);
             let _ = self.wait_from(mark, self.inner.limits.answer, method, is_over).await;
         }
         Ok(line)
     }
 
-    /// Sends any text as one message: a line, the body of a POST with the usual headers, or a
+    /// Sends a raw text as one message: a line, the body of a POST with the usual headers, or a
     /// frame. Returns the line of the recording.
     ///
     /// # Errors
     ///
     /// If the server is gone.
-    pub async fn send(&self, text: &str) -> Result<u64, Trouble> {
+    pub async fn send(&self, text: &str) -> Result<u64, ConversationError> {
         self.send_bytes(text.as_bytes()).await
     }
 
-    /// The same with bytes that need not be UTF-8.
+    /// Like [`Conversation::send`], with bytes that need not be UTF-8.
     ///
     /// # Errors
     ///
     /// If the server is gone.
-    pub async fn send_bytes(&self, text: &[u8]) -> Result<u64, Trouble> {
+    pub async fn send_bytes(&self, text: &[u8]) -> Result<u64, ConversationError> {
         self.inner.wire.send(text, self).await
     }
 
-    /// Sends an HTTP request of your own making and waits for all of its answer, or for the head of
-    /// it if that is an event stream. Only over HTTP.
+    /// Sends a custom HTTP request and waits for the response, or for its head if it is an event
+    /// stream. Only over HTTP.
     ///
     /// # Errors
     ///
-    /// If none comes in time, or the server is gone.
-    pub async fn http(&self, request: HttpRequest) -> Result<HttpReply, Trouble> {
+    /// If there is no answer in time, or the server is gone.
+    pub async fn http(&self, request: HttpRequest) -> Result<HttpReply, ConversationError> {
         self.inner.wire.http(request, self).await
     }
 
-    /// Says that the answer to a request is not wanted any more, in the way of the revision: since
-    /// 2026-07-28 the end of the connection says it over HTTP.
+    /// Cancels a request, in the way of the revision: over HTTP since 2026-07-28, by closing the
+    /// connection.
     ///
     /// # Errors
     ///
     /// If the server is gone.
-    pub(crate) async fn give_up(&self, id: i64, line: u64) -> Result<(), Trouble> {
+    pub(crate) async fn give_up(&self, id: i64, line: u64) -> Result<(), ConversationError> {
         if self.revision().era() == Era::Modern && self.inner.wire.as_http().is_some() {
             self.hang_up(line).await;
         } else {
@@ -435,8 +439,8 @@ impl Conversation {
         Ok(())
     }
 
-    /// Closes the HTTP connection on which the answer to the request of this line comes, and waits
-    /// until that is done. It may have ended by itself.
+    /// Closes the HTTP connection of the request on this line, and waits until that is done. It may
+    /// already be closed.
     pub(crate) async fn hang_up(&self, line: u64) {
         let Some(http) = self.inner.wire.as_http() else { return };
         http.hang_up(line);
@@ -453,36 +457,36 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// If none comes in time, or the server is gone.
+    /// If there is no answer in time, or the server is gone.
     pub async fn wait_from(
         &self,
         mark: usize,
         within: Duration,
         what: &str,
         fits: impl Fn(&Incoming) -> bool,
-    ) -> Result<Arc<Incoming>, Trouble> {
+    ) -> Result<Arc<Incoming>, ConversationError> {
         match self.inner.inbox.wait(mark, Instant::now() + within, fits).await {
             Ok(message) => Ok(message),
-            Err(Some(reason)) => Err(Trouble::Ended(reason)),
+            Err(Some(reason)) => Err(ConversationError::Ended(reason)),
             Err(None) => {
                 let line = self.recording().len() as u64;
-                Err(Trouble::Unanswered { what: what.to_owned(), within, line })
+                Err(ConversationError::Unanswered { what: what.to_owned(), within, line })
             }
         }
     }
 
-    /// Waits a moment for what may come unasked, which the rules judge.
+    /// Waits a moment for unrequested messages, which the rules judge.
     pub(crate) async fn pause_for_more(&self) {
         let mark = self.mark();
         let _ = self.wait_from(mark, self.inner.limits.quiet, "more", |_| false).await;
     }
 
-    /// Whether the server still answers.
+    /// Checks that the server still answers.
     ///
     /// # Errors
     ///
     /// If it does not.
-    pub async fn check_alive(&self) -> Result<(), Trouble> {
+    pub async fn check_alive(&self) -> Result<(), ConversationError> {
         match self.revision().era() {
             Era::Legacy => self.request("ping", Value::Null).await?,
             Era::Modern => self.request("server/discover", Value::Null).await?,
@@ -490,33 +494,32 @@ impl Conversation {
         Ok(())
     }
 
-    /// Whether it was ended on purpose.
+    /// Whether it was closed by the test.
     pub fn is_closed(&self) -> bool {
         self.inner.closed.load(Ordering::Relaxed)
     }
 
-    /// Whether it was opened in the way of its revision.
+    /// Whether it is open: the handshake or discovery succeeded.
     pub fn is_open(&self) -> bool {
         !self.opened().is_null()
     }
 
-    /// Notes that a call is left behind, unanswered. It may only be slow, so that is no fault.
+    /// Notes an unanswered call that is left behind. It may just be slow, so it is no fault.
     pub(crate) fn note_slow_call(&self) {
         self.inner.has_slow_call.store(true, Ordering::Relaxed);
     }
 
-    /// Whether such a call was left behind.
+    /// Whether an unanswered call was left behind.
     pub(crate) fn has_slow_call(&self) -> bool {
         self.inner.has_slow_call.load(Ordering::Relaxed)
     }
 
-    /// Lets another probe go on with it, if this one leaves it as it should be.
+    /// Lets another probe continue with it, if this one leaves it clean.
     pub(crate) fn hand_on(&self) {
         self.inner.handed_on.store(true, Ordering::Relaxed);
     }
 
-    /// Whether another probe may go on with it: nothing is open, and nothing was held against the
-    /// server.
+    /// Whether another probe may continue with it: no requests are open, and there are no findings.
     pub(crate) fn may_be_handed_on(&self) -> bool {
         self.inner.handed_on.load(Ordering::Relaxed)
             && !self.is_closed()
@@ -526,31 +529,31 @@ impl Conversation {
             && self.recording().is_settled()
     }
 
-    /// Holds nothing against the server that the rules find here: only the probe judges.
+    /// Ignores findings of the rules in this conversation: only the probe judges.
     pub fn disregard(&self) {
         self.inner.disregarded.store(true, Ordering::Relaxed);
     }
 
-    /// Whether only the probe judges.
+    /// Whether findings of the rules are ignored.
     pub fn is_disregarded(&self) -> bool {
         self.inner.disregarded.load(Ordering::Relaxed)
     }
 
-    /// Notes that its end is on purpose.
+    /// Notes that its end is expected.
     pub fn expect_end(&self) {
         self.inner.closed.store(true, Ordering::Relaxed);
     }
 
-    /// Ends it without waiting for long, and not beyond that time. A server that is not done by then
-    /// is killed with the last handle.
+    /// Ends it quickly, and not after `until`. A server that still runs then is killed with the
+    /// last handle.
     pub(crate) async fn close_until(&self, until: Instant) {
         if tokio::time::timeout_at(until, self.close_soon()).await.is_err() {
-            self.inner.inbox.end("it was left");
+            self.inner.inbox.end("it was abandoned");
             self.recording().finish();
         }
     }
 
-    /// Ends it without waiting for long.
+    /// Ends it without waiting long for the server.
     pub(crate) async fn close_soon(&self) {
         self.expect_end();
         self.inner.wire.close_soon().await;
@@ -558,8 +561,8 @@ impl Conversation {
         self.recording().finish();
     }
 
-    /// Ends it: closes the server's input, or its session, and waits for its exit. Returns whether
-    /// a child process has exited by itself in time; `None` if there is none.
+    /// Ends it: closes the server's input or session, and waits for the exit of a child process.
+    /// Returns whether the child exited by itself in time; `None` if there is no child.
     pub async fn close(&self) -> Option<bool> {
         self.expect_end();
         let exited = self.inner.wire.close(self.inner.limits.exit).await;

@@ -1,7 +1,7 @@
 use mcp_core::{Era, Revision};
 use serde_json::{Value, json};
 
-use super::{Conversation, Trouble};
+use super::{Conversation, ConversationError};
 
 /// How a conversation is opened.
 #[derive(Debug, Clone)]
@@ -9,14 +9,14 @@ use super::{Conversation, Trouble};
 pub struct Opening {
     /// The revision to ask for.
     pub revision: Revision,
-    /// What the client declares.
+    /// The capabilities that the client declares.
     pub capabilities: Value,
-    /// Whether requests of the server are answered as they come.
+    /// Whether requests of the server are answered automatically.
     pub answers: bool,
 }
 
 impl Opening {
-    /// As an ordinary client that offers roots, sampling and elicitation.
+    /// Opens as an ordinary client that supports roots, sampling and elicitation.
     pub fn at(revision: Revision) -> Opening {
         let mut capabilities = json!({ "roots": {}, "sampling": {} });
         if revision >= Revision::V2025_06_18 {
@@ -35,7 +35,7 @@ impl Opening {
     }
 }
 
-/// Who we say we are.
+/// The `clientInfo` of the test client.
 pub(super) fn client_info() -> Value {
     json!({ "name": "plumb", "version": env!("CARGO_PKG_VERSION") })
 }
@@ -46,8 +46,8 @@ impl Conversation {
     ///
     /// # Errors
     ///
-    /// If the server does not answer, or refuses, or picks another revision.
-    pub async fn open(&self, opening: &Opening) -> Result<(), Trouble> {
+    /// If the server does not answer, refuses, or chooses another revision.
+    pub async fn open(&self, opening: &Opening) -> Result<(), ConversationError> {
         let within = self.inner.limits.start;
         let id = json!(self.next_id());
         let (method, params) = match self.revision().era() {
@@ -56,12 +56,16 @@ impl Conversation {
         };
         let message = self.request_message(&id, method, params);
         let reply = self.exchange(&message.to_string(), &id.to_string(), method, within).await?;
-        let Some(result) = reply.result() else { return Err(Trouble::Refused(reply.error_text())) };
+        let Some(result) = reply.result() else {
+            return Err(ConversationError::Refused(reply.error_text()));
+        };
         match self.revision().era() {
             Era::Legacy => {
                 let version = &result["protocolVersion"];
                 if version != self.revision().as_str() {
-                    return Err(Trouble::Refused(format!("it answers with version {version}")));
+                    return Err(ConversationError::Refused(format!(
+                        "it answered with version {version}"
+                    )));
                 }
             }
             Era::Modern => {
@@ -72,7 +76,9 @@ impl Conversation {
                 if !versions.is_some_and(speaks) {
                     self.remember(result.clone());
                     let versions = &result["supportedVersions"];
-                    return Err(Trouble::Refused(format!("it names the versions {versions}")));
+                    return Err(ConversationError::Refused(format!(
+                        "it only supports the versions {versions}"
+                    )));
                 }
             }
         }
@@ -83,7 +89,7 @@ impl Conversation {
         Ok(())
     }
 
-    /// Keeps what the server said when the conversation was opened.
+    /// Stores the result with which the conversation was opened.
     pub(crate) fn remember(&self, result: Value) {
         *self.inner.opened.lock().unwrap_or_else(std::sync::PoisonError::into_inner) = Some(result);
     }

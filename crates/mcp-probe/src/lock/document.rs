@@ -1,4 +1,4 @@
-//! The file. Revisions at which the same is offered share an entry, so that it is read once.
+//! The file format. Revisions with the same content share an entry, so that reviewers read it once.
 
 use std::{collections::BTreeMap, fmt::Write as _};
 
@@ -8,29 +8,29 @@ use ring::digest::{SHA256, digest};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-/// The only format so far.
+/// Version of the file format.
 const FORMAT: u64 = 1;
-/// A larger file is not a lock.
+/// Maximum size of a lock file, in bytes.
 pub const LOCK_BYTES: usize = 64 << 20;
 
-/// Why a text cannot be used as a lock.
+/// Why a file cannot be used as a lock.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
 pub enum LockError {
     #[error("it is larger than {} MiB", LOCK_BYTES >> 20)]
     TooLarge,
-    #[error("it is not a lock: {0}")]
+    #[error("it is not a lock file: {0}")]
     Content(#[source] serde_json::Error),
     #[error("it has format {0}, but this version of plumb only supports {FORMAT}")]
     Format(u64),
     #[error("it names revision {0} twice")]
     Twice(Revision),
-    #[error("its digest of the {part} at {revision} does not fit them: it was changed by hand")]
+    #[error("the digest of the {part} at {revision} does not match: the file was edited by hand")]
     Digest { revision: Revision, part: &'static str },
 }
 
-/// A lock as it is written, in a fixed order.
+/// A lock in the order in which it is written.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LockDocument {
@@ -39,7 +39,7 @@ pub struct LockDocument {
     offers: Vec<Row>,
 }
 
-/// The member that every format has.
+/// The only member that all versions of the format share.
 #[derive(Deserialize)]
 struct Head {
     #[serde(rename = "plumbLock")]
@@ -74,7 +74,7 @@ struct Digests {
 }
 
 impl LockDocument {
-    /// A lock as it is written.
+    /// Converts a lock for writing.
     pub fn of(lock: &Lock) -> LockDocument {
         let mut offers: Vec<Row> = Vec::new();
         let mut rows: Vec<(&LockedOffer, usize)> = Vec::new();
@@ -89,11 +89,11 @@ impl LockDocument {
         LockDocument { format: FORMAT, offers }
     }
 
-    /// Reads a lock.
+    /// Parses a lock file.
     ///
     /// # Errors
     ///
-    /// If it is none, of another format, or not as it was written.
+    /// If it is not a lock file, has another format, or was modified.
     pub fn read(text: &[u8]) -> Result<Lock, LockError> {
         if text.len() > LOCK_BYTES {
             return Err(LockError::TooLarge);
@@ -162,7 +162,7 @@ impl Row {
     }
 }
 
-/// The digest of a value in its shortest spelling, with the members of objects in order.
+/// The digest of a value as compact JSON with sorted members.
 fn digest_of(value: &Value) -> String {
     let digest = digest(&SHA256, value.to_string().as_bytes());
     let mut text = "sha256:".to_owned();

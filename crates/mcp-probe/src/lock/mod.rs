@@ -1,5 +1,5 @@
-//! Locks what a server offers: makes a lock of what was found, compares, and keeps it in a file.
-//! What a lock is, and how it differs from what is offered, is known to [`mcp_rules::lock`].
+//! Locks: made from a discovery, compared with another one, and kept in a file. [`mcp_rules::lock`]
+//! defines what a lock is and how it is compared.
 
 mod document;
 mod place;
@@ -8,15 +8,15 @@ use mcp_rules::lock::{Change, Drift, Lock, LockedOffer, Part};
 use serde_json::{Value, json};
 
 pub use self::document::{LOCK_BYTES, LockDocument, LockError};
-use crate::{Found, Offer};
+use crate::{Discovery, Offer};
 
-impl Found {
-    /// A lock of what was found.
+impl Discovery {
+    /// Makes a lock of the discovery.
     pub fn lock(&self) -> Lock {
         self.offers.iter().map(|(revision, offer)| (*revision, locked(offer))).collect()
     }
 
-    /// Everything that is not as it was locked, at the revisions that were tried.
+    /// All differences from a lock, at the revisions that were tried.
     pub fn drifts_from(&self, lock: &Lock) -> Vec<Drift> {
         let mut drifts = Vec::new();
         let whole = |revision, change| Drift { revision, part: None, name: None, change };

@@ -1,4 +1,4 @@
-//! Where in a conversation a difference shows.
+//! Locates differences from a lock in a conversation.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use mcp_rules::lock::{Drift, Part};
 
 use crate::{Conversation, Kind, Stage};
 
-/// Differences that are reported at one revision; the others are counted.
+/// Maximum differences reported per revision; the others are counted.
 const MOST: usize = 200;
 
 impl Stage {
-    /// Reports what is not as it was locked.
+    /// Reports differences from the lock.
     pub(crate) fn fail_for_drifts<'d>(
         &mut self,
         on: &Conversation,
@@ -37,7 +37,7 @@ impl Stage {
     }
 }
 
-/// Where everything stands that a server offers.
+/// The places of listed items in a conversation.
 #[derive(Debug, Default)]
 struct Places {
     opening: u64,

@@ -4,8 +4,8 @@ use super::*;
 
 const REVISION: Revision = Revision::V2025_11_25;
 
-fn found(offer: Offer) -> Found {
-    Found { offers: [(REVISION, offer)].into(), ..Found::default() }
+fn found(offer: Offer) -> Discovery {
+    Discovery { offers: [(REVISION, offer)].into(), ..Discovery::default() }
 }
 
 fn offer() -> Offer {
@@ -89,7 +89,7 @@ fn what_comes_and_goes_is_named() {
     let twice = drifts(|now| now.tools.push(now.tools[0].clone()));
     assert_eq!(twice, ["the tool `echo` is offered, but it is not in the lock"]);
     let lock = found(offer()).lock();
-    let mut elsewhere = Found::default();
+    let mut elsewhere = Discovery::default();
     elsewhere.offers.insert(Revision::V2025_06_18, offer());
     elsewhere.refused.insert(REVISION, "no".into());
     let said: Vec<String> = elsewhere.drifts_from(&lock).iter().map(ToString::to_string).collect();
@@ -124,7 +124,7 @@ fn of_a_page_nothing_is_known_to_be_gone() {
 fn what_is_no_lock_is_refused_with_a_reason() {
     let refused = |text: &str| LockDocument::read(text.as_bytes()).unwrap_err().to_string();
     assert!(refused("{}").contains("plumbLock"), "{}", refused("{}"));
-    assert!(refused("[").starts_with("it is not a lock: "));
+    assert!(refused("[").starts_with("it is not a lock file: "));
     assert_eq!(
         refused(r#"{"plumbLock":2,"new":true}"#),
         "it has format 2, but this version of plumb only supports 1"
@@ -133,7 +133,7 @@ fn what_is_no_lock_is_refused_with_a_reason() {
     let edited = text.replace("Returns the text.", "Returns text.");
     assert_eq!(
         refused(&edited),
-        "its digest of the tools at 2025-11-25 does not fit them: it was changed by hand"
+        "the digest of the tools at 2025-11-25 does not match: the file was edited by hand"
     );
     let unknown = text.replace("\"2025-11-25\"", "\"2025-11-26\"");
     assert!(refused(&unknown).contains("2025-11-26"));

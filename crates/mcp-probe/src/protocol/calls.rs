@@ -1,5 +1,5 @@
-//! What happens around a call: progress, logs, pings and cancellations. Only tools that may be
-//! called and need no arguments are used; what they return is not looked at here.
+//! Probes around tool calls: progress, logs, pings and cancellation. They only use tools that may
+//! be called and need no arguments, and ignore the results.
 
 use std::time::Duration;
 
@@ -9,26 +9,26 @@ use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::probe;
-use crate::{Conversation, Needs, Opening, Probe, Reply, Stage, Stop, Trouble, WireKind};
+use crate::{Conversation, ConversationError, Needs, Opening, Probe, Reply, Stage, Stop, WireKind};
 
 pub(super) static PROBES: &[Probe] = &[
-    calling("calls/progress", "progress is reported as it was asked for", progress),
-    calling("calls/logs", "logs are sent at the level that was asked for", logs),
+    calling("calls/progress", "progress is reported as requested", progress),
+    calling("calls/logs", "logs are sent at the requested level", logs),
     calling("calls/ping-while-busy", "a ping is answered while a tool runs", ping_while_busy)
         .at(Revisions::LEGACY),
-    calling("calls/cancel", "a call that was cancelled is not answered", cancel),
-    calling("calls/cancel-one", "cancelling a call leaves the others alone", cancel_one),
-    calling("calls/bare-client", "a client that offers nothing is asked for nothing", bare_client),
-    calling("calls/concurrent", "calls at the same time are all answered", concurrent),
+    calling("calls/cancel", "a cancelled call is not answered", cancel),
+    calling("calls/cancel-one", "cancelling a call does not affect other calls", cancel_one),
+    calling("calls/bare-client", "a client without capabilities gets no requests", bare_client),
+    calling("calls/concurrent", "concurrent calls are all answered", concurrent),
 ];
 
-/// How many tools are tried.
+/// Maximum number of tools to try.
 const TOOLS: usize = 6;
-/// How many calls run at once.
+/// Number of concurrent calls.
 const AT_ONCE: usize = 8;
-/// How long a tool must take to count as slow.
+/// Minimum duration of a slow tool.
 const SLOW: Duration = Duration::from_millis(100);
-/// How often a ping must have to wait.
+/// Number of pings that must have waited.
 const ATTEMPTS: usize = 3;
 
 const fn calling(
@@ -41,7 +41,7 @@ const fn calling(
     probe
 }
 
-/// The tools that can be called without arguments, as far as they are known to come to an end.
+/// Tools that can be called without arguments, except those known not to finish in time.
 pub(super) fn callable(stage: &Stage) -> Result<Vec<String>, Stop> {
     let (offer, safety) = (stage.offer(), &stage.settings().safety);
     let needs_nothing = |tool: &&Value| {
@@ -57,13 +57,13 @@ pub(super) fn callable(stage: &Stage) -> Result<Vec<String>, Stop> {
         .take(TOOLS)
         .collect();
     if tools.is_empty() {
-        let reason = "no tool may be called without arguments and comes to an end in time";
+        let reason = "no tool can be called without arguments and finishes in time";
         return Err(Stop::Skip(reason.to_owned()));
     }
     Ok(tools)
 }
 
-/// A call on its way.
+/// A call under way.
 struct Call {
     tool: String,
     id: i64,
@@ -89,13 +89,13 @@ impl Call {
         Ok(Call { tool: tool.to_owned(), id, mark, line })
     }
 
-    /// The answer, unless there is none in time.
+    /// Waits for the answer; `None` on timeout.
     async fn answer(&self, talk: &Conversation, within: Duration) -> Result<Option<Reply>, Stop> {
         let id = self.id.to_string();
         match talk.answer(self.mark, self.line, &id, "tools/call", within).await {
             Ok(reply) => Ok(Some(reply)),
-            Err(Trouble::Unanswered { .. }) => Ok(None),
-            Err(trouble) => Err(trouble.into()),
+            Err(ConversationError::Unanswered { .. }) => Ok(None),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -103,13 +103,12 @@ impl Call {
         Ok(talk.give_up(self.id, self.line).await?)
     }
 
-    /// Waits for the end of the call, and cancels it if that takes too long: whether it may is not
-    /// the question here.
+    /// Waits for the end of the call, and cancels it after a timeout, which is no failure here.
     async fn finish(&self, stage: &mut Stage, talk: &Conversation) -> Result<Option<Reply>, Stop> {
         let reply = self.answer(talk, talk.limits().answer).await?;
         if reply.is_none() {
             stage.note_endless(&self.tool);
-            // What was found before is none of its business.
+            // Take earlier findings first, which are not due to the cancellation.
             stage.take_findings(talk);
             self.cancel(talk).await?;
             talk.disregard();
@@ -118,8 +117,8 @@ impl Call {
     }
 }
 
-/// A conversation for the next call: that of the last one, unless it was left with a call under way.
-/// Starting a server may take longer than everything that is said to it.
+/// A conversation for the next call: the last one, unless it has a call under way. Reused because
+/// starting a server may take longer than the call.
 async fn for_next(
     stage: &mut Stage,
     last: &mut Option<Conversation>,
@@ -139,7 +138,7 @@ async fn for_next(
     Ok(talk)
 }
 
-// The rules about progress judge what comes.
+// The rules about progress judge the messages.
 steps!(progress, stage => {
     let mut last = None;
     for (number, tool) in callable(stage)?.into_iter().enumerate() {
@@ -157,7 +156,7 @@ steps!(progress, stage => {
     }
 });
 
-// The rules about logging judge what comes.
+// The rules about logging judge the messages.
 steps!(logs, stage => {
     let has_levels = stage.offer().has("/logging") && stage.revision().era() == Era::Legacy;
     let mut last = None;
@@ -184,7 +183,7 @@ steps!(logs, stage => {
     }
 });
 
-// The rules about capabilities judge what the server asks for.
+// The rules about capabilities judge requests of the server.
 steps!(bare_client, stage => {
     let opening = Opening { capabilities: json!({}), ..Opening::at(stage.revision()) };
     let mut last = None;
@@ -195,7 +194,7 @@ steps!(bare_client, stage => {
     }
 });
 
-/// The tools that take a moment, but come to an end.
+/// Tools that take a moment but finish in time.
 async fn slow(stage: &mut Stage) -> Result<Vec<String>, Stop> {
     let mut slow = Vec::new();
     let talk = stage.clean().await?;
@@ -206,7 +205,7 @@ async fn slow(stage: &mut Stage) -> Result<Vec<String>, Stop> {
         }
     }
     if slow.is_empty() {
-        return Err(Stop::Skip("no tool that may be called takes a moment".to_owned()));
+        return Err(Stop::Skip("no tool that may be called takes long enough".to_owned()));
     }
     Ok(slow)
 }
@@ -237,17 +236,17 @@ steps!(ping_while_busy, stage => {
             call.finish(stage, &talk).await?;
         }
         if blocked == ATTEMPTS {
-            let message = format!("a ping is answered only after the call of `{tool}`");
-            let help = "go on reading while a tool runs";
+            let message = format!("a ping was answered only after the call of `{tool}`");
+            let help = "keep reading while a tool runs";
             stage.fail(&behaviour::PING_BLOCKED, &talk, line, message, help);
         }
     }
 });
 
-// The rule `response-after-cancel` judges what comes. Once may be chance.
+// The rule `response-after-cancel` judges the messages. A single case may be chance.
 steps!(cancel, stage => {
     if stage.revision().era() == Era::Modern && stage.wire() == WireKind::Http {
-        return Err(Stop::Skip("only the end of an exchange cancels here".to_owned()));
+        return Err(Stop::Skip("requests are only cancelled by ending their exchange here".to_owned()));
     }
     for tool in slow(stage).await? {
         let mut late = Vec::new();
@@ -280,26 +279,26 @@ steps!(cancel_one, stage => {
             second.finish(stage, &talk).await?;
             continue;
         }
-        // Whether the first is answered all the same is another question.
+        // Whether the cancelled one is answered is judged elsewhere.
         talk.disregard();
         first.cancel(&talk).await?;
         if second.answer(&talk, talk.limits().answer).await?.is_none() {
-            let message = format!("of two calls of `{tool}` one was cancelled, and neither was answered");
-            let help = "end only the request that `requestId` names";
+            let message = format!("one of two calls of `{tool}` was cancelled, and neither was answered");
+            let help = "cancel only the request named by `requestId`";
             stage.fail(&behaviour::CANCELLATION_HITS_OTHERS, &talk, second.line, message, help);
         }
     }
 });
 
 steps!(concurrent, stage => {
-    // The slower a tool, the more calls overlap.
+    // With a slow tool, more calls overlap.
     let tool = match slow(stage).await {
         Ok(slow) => slow.into_iter().next(),
         Err(Stop::Skip(_)) => quick(stage).await?,
-        Err(trouble) => return Err(trouble),
+        Err(error) => return Err(error),
     };
     let Some(tool) = tool else {
-        return Err(Stop::Skip("no tool that may be called comes to an end".to_owned()));
+        return Err(Stop::Skip("no tool that may be called finishes in time".to_owned()));
     };
     let talk = stage.clean().await?;
     let mut calls = Vec::new();
@@ -311,12 +310,12 @@ steps!(concurrent, stage => {
     for (call, answer) in calls.iter().zip(answers) {
         if answer?.is_none() {
             let what = format!("a call of `{tool}`, one of {AT_ONCE} at once,");
-            return Err(Trouble::Unanswered { what, within, line: call.line }.into());
+            return Err(ConversationError::Unanswered { what, within, line: call.line }.into());
         }
     }
 });
 
-/// A tool that comes to an end.
+/// A tool that finishes in time.
 async fn quick(stage: &mut Stage) -> Result<Option<String>, Stop> {
     for tool in callable(stage)? {
         let talk = stage.clean().await?;

@@ -1,4 +1,4 @@
-//! Logging, completion and subscriptions, where they are declared.
+//! Probes of logging, completion and subscriptions, where declared.
 
 use mcp_core::Revisions;
 use mcp_rules::behaviour;
@@ -11,14 +11,22 @@ pub(super) static PROBES: &[Probe] = &[
     probe("logging/levels", "every log level is accepted", levels)
         .needing("/logging")
         .at(Revisions::LEGACY),
-    probe("logging/invalid-level", "a log level that does not exist is refused", invalid_level)
+    probe("logging/invalid-level", "an unknown log level is refused", invalid_level)
         .needing("/logging")
         .at(Revisions::LEGACY),
     probe("completion/served", "arguments can be completed", completion).needing("/completions"),
-    probe("completion/unknown", "what does not exist cannot be completed", unknown_completion)
-        .needing("/completions"),
-    probe("completion/unknown-argument", "an unknown argument does no harm", unknown_argument)
-        .needing("/completions"),
+    probe(
+        "completion/unknown",
+        "a completion for an unknown prompt is refused",
+        unknown_completion,
+    )
+    .needing("/completions"),
+    probe(
+        "completion/unknown-argument",
+        "an unknown argument in a completion is handled",
+        unknown_argument,
+    )
+    .needing("/completions"),
     probe("subscriptions/served", "a resource can be subscribed to", subscription)
         .needing("/resources/subscribe")
         .at(Revisions::LEGACY),
@@ -31,14 +39,14 @@ steps!(levels, stage => {
     {
         let reply = talk.request("logging/setLevel", json!({ "level": level })).await?;
         if reply.error_code() == Some(-32601) {
-            let message = "`logging` is declared, but `logging/setLevel` is not served";
-            let help = "serve what you declare, or do not declare it";
+            let message = "`logging` is declared, but `logging/setLevel` is not supported";
+            let help = "support what you declare, or do not declare it";
             let rule = &behaviour::DECLARED_FEATURE_REFUSED;
             stage.fail(rule, &talk, reply.line(), message, help);
             break;
         }
         if reply.is_error() {
-            let message = format!("the level \"{level}\" is refused: {}", reply.error_text());
+            let message = format!("the level \"{level}\" was refused: {}", reply.error_text());
             let help = "accept all eight levels of RFC 5424";
             stage.fail(&behaviour::LOG_LEVEL_REFUSED, &talk, reply.line(), message, help);
         }
@@ -50,19 +58,19 @@ steps!(invalid_level, stage => {
     let reply = talk.request("logging/setLevel", json!({ "level": "plumb-loud" })).await?;
     if reply.is_error() {
         if reply.error_code() != Some(-32601) {
-            codes::judge_params(stage, &talk, &reply, "a log level that does not exist");
+            codes::judge_params(stage, &talk, &reply, "an unknown log level");
         }
     } else {
-        let message = "a log level that does not exist was accepted";
+        let message = "an unknown log level was accepted";
         let help = "answer with the error -32602";
         stage.fail(&behaviour::INVALID_LOG_LEVEL_ACCEPTED, &talk, reply.line(), message, help);
     }
 });
 
-/// How many prompts and templates are asked about.
+/// Maximum number of prompts and templates to try.
 const ASKED: usize = 8;
 
-/// What can be completed: references with the name of an argument of theirs.
+/// Arguments that can be completed, with references to their prompts or templates.
 fn completable(stage: &Stage) -> Vec<(Value, String)> {
     let offer = stage.offer();
     let prompts = offer.prompts.iter().flat_map(|prompt| {
@@ -97,14 +105,14 @@ steps!(completion, stage => {
     let talk = stage.shared().await?;
     let completable = completable(stage);
     if completable.is_empty() {
-        return Err(Stop::Skip("no prompt or template has an argument".to_owned()));
+        return Err(Stop::Skip("no prompt or template has arguments".to_owned()));
     }
     for (reference, argument) in completable {
         let reply = complete(&talk, &reference, &argument, "").await?;
         if reply.is_error() {
             let error = reply.error_text();
             let message = format!("the argument `{argument}` of {reference} cannot be completed: {error}");
-            let help = "answer with no values where there are none";
+            let help = "answer with an empty list of values if there are none";
             let rule = &behaviour::DECLARED_FEATURE_REFUSED;
             stage.fail(rule, &talk, reply.line(), message, help);
             break;
@@ -118,9 +126,9 @@ steps!(unknown_completion, stage => {
     let reference = json!({ "type": "ref/prompt", "name": "plumb-no-such-prompt" });
     let reply = complete(&talk, &reference, "argument", "").await?;
     if reply.is_error() {
-        codes::judge_params(stage, &talk, &reply, "a prompt that does not exist");
+        codes::judge_params(stage, &talk, &reply, "an unknown prompt");
     } else {
-        let message = "an argument of a prompt that does not exist was completed";
+        let message = "an argument of an unknown prompt was completed";
         let help = "answer with the error -32602";
         stage.fail(&behaviour::UNKNOWN_COMPLETION_ACCEPTED, &talk, reply.line(), message, help);
     }
@@ -129,9 +137,9 @@ steps!(unknown_completion, stage => {
 steps!(unknown_argument, stage => {
     let talk = stage.shared().await?;
     let Some((reference, _)) = completable(stage).into_iter().next() else {
-        return Err(Stop::Skip("no prompt or template has an argument".to_owned()));
+        return Err(Stop::Skip("no prompt or template has arguments".to_owned()));
     };
-    // What comes back is up to the server.
+    // The server may answer with values or an error.
     complete(&talk, &reference, "plumb-no-such-argument", "").await?;
 });
 
@@ -146,11 +154,11 @@ steps!(subscription, stage => {
         if reply.is_error() {
             let error = reply.error_text();
             let message = format!("`resources.subscribe` is declared, but `{method}` fails: {error}");
-            let help = "serve what you declare, or do not declare it";
+            let help = "support what you declare, or do not declare it";
             let rule = &behaviour::DECLARED_FEATURE_REFUSED;
             stage.fail(rule, &talk, reply.line(), message, help);
         }
     }
-    // What comes after the end is judged too.
+    // Messages after the end are judged, too.
     talk.pause_for_more().await;
 });

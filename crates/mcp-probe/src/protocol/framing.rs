@@ -1,4 +1,4 @@
-//! Lines: however they arrive, they are the same messages.
+//! Probes of line framing: lines may arrive in any chunks.
 
 use mcp_core::Era;
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ pub(super) static PROBES: &[Probe] = &[
     probe("framing/joined", "two messages may arrive at once", joined).over(STDIO),
 ];
 
-/// A request that every server answers.
+/// A request that every server supports.
 fn asked(stage: &Stage) -> &'static str {
     match stage.revision().era() {
         Era::Legacy => "ping",

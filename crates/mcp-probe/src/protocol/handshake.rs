@@ -1,4 +1,4 @@
-//! How conversations are opened, and how not.
+//! Probes of the handshake, and of `_meta` in revisions without one.
 
 use mcp_core::{Revision, Revisions};
 use mcp_rules::behaviour;
@@ -11,7 +11,7 @@ const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
 
 pub(super) static PROBES: &[Probe] = &[
     probe("handshake/again", "a second conversation opens like the first", again).everywhere(),
-    probe("handshake/unknown-version", "a version that does not exist is not agreed to", nonsense)
+    probe("handshake/unknown-version", "an unknown version is not agreed to", nonsense)
         .at(Revisions::LEGACY),
     probe("handshake/newer-version", "a version from the future is not agreed to", future)
         .at(Revisions::LEGACY),
@@ -19,14 +19,13 @@ pub(super) static PROBES: &[Probe] = &[
         .at(Revisions::LEGACY),
     probe("handshake/no-params", "an `initialize` without any params is refused", paramless)
         .at(Revisions::LEGACY),
-    probe("handshake/request-before", "a request before the handshake does no harm", before)
+    probe("handshake/request-before", "a request before the handshake is handled", before)
         .at(Revisions::LEGACY),
     probe("handshake/ping-before", "a ping is answered before the handshake", ping_before)
         .at(Revisions::LEGACY),
     probe("handshake/ping", "a ping is answered", ping).at(Revisions::LEGACY),
-    probe("handshake/twice", "a second `initialize` does no harm", twice).at(Revisions::LEGACY),
-    probe("handshake/extra-members", "members that nobody knows are ignored", extra)
-        .at(Revisions::LEGACY),
+    probe("handshake/twice", "a second `initialize` is handled", twice).at(Revisions::LEGACY),
+    probe("handshake/extra-members", "unknown members are ignored", extra).at(Revisions::LEGACY),
     probe("meta/missing", "a request without its `_meta` is refused", meta_missing).at(MODERN),
     probe("meta/no-version", "a request without its version is refused", meta_no_version)
         .at(MODERN),
@@ -36,9 +35,8 @@ pub(super) static PROBES: &[Probe] = &[
         meta_no_capabilities,
     )
     .at(MODERN),
-    probe("meta/unknown-version", "a version that does not exist is refused", meta_version)
-        .at(MODERN),
-    probe("meta/extra", "`_meta` keys of others are ignored", meta_extra).at(MODERN),
+    probe("meta/unknown-version", "an unknown version is refused", meta_version).at(MODERN),
+    probe("meta/extra", "foreign `_meta` keys are ignored", meta_extra).at(MODERN),
 ];
 
 steps!(again, stage => {
@@ -61,8 +59,8 @@ async fn ask_for(stage: &mut crate::Stage, version: &str) -> Result<(), crate::S
     let reply = talk.request_first("initialize", params).await?;
     let Some(result) = reply.result() else { return Ok(()) };
     if result["protocolVersion"] == version {
-        let message = format!("the server agrees to the version {version}, which does not exist");
-        let help = "answer with the newest version that you speak";
+        let message = format!("the server agreed to version {version}, which does not exist");
+        let help = "answer with the newest version that you support";
         stage.fail(&behaviour::UNKNOWN_VERSION_ACCEPTED, &talk, reply.line(), message, help);
     }
     Ok(())
@@ -96,7 +94,7 @@ async fn refuse_opening(
 steps!(before, stage => {
     let opening = Opening::at(stage.revision());
     let talk = stage.connect(&opening).await?;
-    // What comes back is up to the server; that it can still be opened is not.
+    // The server may answer anything, but must still be able to open the conversation.
     let id = talk.next_id();
     let text = talk.request_message(&json!(id), "tools/list", Value::Null).to_string();
     let within = talk.limits().quiet;
@@ -111,7 +109,7 @@ steps!(ping_before, stage => {
     let text = talk.request_message(&json!(id), "ping", Value::Null).to_string();
     let within = talk.limits().answer;
     let reply = talk.exchange(&text, &id.to_string(), "ping", within).await;
-    // Over HTTP it belongs to no session.
+    // Over HTTP the request belongs to no session.
     if talk.wire().as_http().is_none()
         && let Ok(reply) = reply
     {
@@ -152,13 +150,13 @@ steps!(extra, stage => {
         talk.remember(result.clone());
         talk.notify("notifications/initialized", Value::Null).await?;
     } else {
-        let message = format!("members that nobody knows are refused: {}", reply.error_text());
-        let help = "ignore members that you do not know; later revisions add some";
+        let message = format!("unknown members were refused: {}", reply.error_text());
+        let help = "ignore unknown members; later revisions add some";
         stage.fail(&behaviour::OPENING_REFUSED, &talk, reply.line(), message, help);
     }
 });
 
-// The rule `request-meta-not-rejected` judges the answers to these.
+// The rule `request-meta-not-rejected` judges the answers.
 steps!(meta_missing, stage => {
     with_meta(stage, |params| *params = json!({})).await?;
 });
@@ -181,7 +179,7 @@ async fn without(stage: &mut crate::Stage, name: &str) -> Result<(), crate::Stop
     .await
 }
 
-/// Sends a request whose params are spoilt.
+/// Sends a request with modified params.
 async fn with_meta(
     stage: &mut crate::Stage,
     spoil: impl FnOnce(&mut Value),
@@ -206,12 +204,12 @@ steps!(meta_version, stage => {
     let within = talk.limits().answer;
     let (mark, id_text) = (talk.mark(), id.to_string());
     let line = match talk.wire().as_http() {
-        // The header says the same.
+        // The header names the same version.
         Some(http) => {
             let request = http.post(text.to_string().as_bytes());
             let answer = talk.http(request.with("MCP-Protocol-Version", "1999-01-01")).await?;
             if answer.json().is_null() && !answer.is_stream() {
-                // The rules about the header judge that.
+                // The rules about the header judge the answer.
                 return Ok(());
             }
             answer.asked
@@ -220,12 +218,12 @@ steps!(meta_version, stage => {
     };
     let reply = talk.answer(mark, line, &id_text, "tools/list", within).await?;
     if !reply.is_error() {
-        let message = "a request at a version that does not exist was answered with a result";
+        let message = "a request at an unknown version was answered with a result";
         let help = "answer with the error -32022 and the versions that you support";
         stage.fail(&behaviour::UNSUPPORTED_VERSION_ACCEPTED, &talk, reply.line(), message, help);
     } else if reply.error_code() != Some(-32022) {
         let error = reply.error_text();
-        let message = format!("a version that does not exist is refused with {error}");
+        let message = format!("an unknown version was refused with {error}");
         let help = "answer with the error -32022 and the versions that you support";
         stage.fail(&behaviour::UNSUPPORTED_VERSION_CODE, &talk, reply.line(), message, help);
     }
@@ -236,8 +234,8 @@ steps!(meta_extra, stage => {
     let params = json!({ "_meta": { "com.example/plumb": { "a": [1, null] } } });
     let reply = talk.request("server/discover", params).await?;
     if reply.is_error() {
-        let message = format!("a `_meta` key of somebody else is refused: {}", reply.error_text());
-        let help = "ignore `_meta` keys that you do not know";
+        let message = format!("a foreign `_meta` key was refused: {}", reply.error_text());
+        let help = "ignore unknown `_meta` keys";
         stage.fail(&behaviour::OPENING_REFUSED, &talk, reply.line(), message, help);
     }
 });

@@ -1,11 +1,11 @@
-//! Ids of every kind come back as they were sent.
+//! Probes of request ids, which must come back as they were sent.
 
 use mcp_core::Era;
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::probe;
-use crate::{Kind, Probe, Stage, Stop, Trouble};
+use crate::{ConversationError, Kind, Probe, Stage, Stop};
 
 pub(super) static PROBES: &[Probe] = &[
     probe("ids/zero", "the id 0 comes back", zero),
@@ -14,7 +14,7 @@ pub(super) static PROBES: &[Probe] = &[
     probe("ids/empty-string", "an empty string comes back", empty),
     probe("ids/digits", "a string of digits stays a string", digits),
     probe("ids/long", "a long string comes back", long),
-    probe("ids/unicode", "letters of all alphabets and escapes come back", unicode),
+    probe("ids/unicode", "Unicode characters and escapes come back", unicode),
     probe("ids/max-safe", "the largest safe integer comes back", max_safe),
     probe("ids/beyond-safe", "an integer beyond 2^53 comes back", beyond_safe),
 ];
@@ -28,7 +28,7 @@ steps!(long, stage => { echo(stage, json!("x".repeat(4_000))).await?; });
 steps!(unicode, stage => { echo(stage, json!("π 🎉 日本 \" \\ \n")).await?; });
 steps!(max_safe, stage => { echo(stage, json!((1_u64 << 53) - 1)).await?; });
 
-/// A request that every server answers.
+/// A request that every server supports.
 fn asked(stage: &Stage) -> &'static str {
     match stage.revision().era() {
         Era::Legacy => "ping",
@@ -46,24 +46,24 @@ async fn echo(stage: &mut Stage, id: Value) -> Result<(), Stop> {
         matches!(message.kind, Kind::Result | Kind::Error) || message.closes == Some(line)
     };
     let answer = match talk.wait_from(mark, within, method, is_answer).await {
-        Err(Trouble::Unanswered { within, .. }) => {
+        Err(ConversationError::Unanswered { within, .. }) => {
             let what = format!("`{method}` with the id {}", shown(&id));
-            return Err(Trouble::Unanswered { what, within, line }.into());
+            return Err(ConversationError::Unanswered { what, within, line }.into());
         }
         answer => answer?,
     };
     if answer.closes.is_some() || answer.value["id"] != id {
         let back = &answer.value["id"];
         let message = format!("the id {} came back as {}", shown(&id), shown(back));
-        let help = "copy the id of the request as it is, type and digits included";
+        let help = "return the id of the request unchanged, including its type and digits";
         stage.fail(&behaviour::ID_NOT_ECHOED, &talk, answer.line, message, help);
     }
     Ok(())
 }
 
 steps!(
-    /// Many readers make a double of it, and clients should not send it: what else such a server
-    /// says about it is not held against it.
+    /// Many parsers turn it into a double, and clients should not send it, so other findings of the
+    /// rules are ignored here.
     beyond_safe, stage => {
     let talk = stage.clean().await?;
     talk.disregard();
@@ -76,13 +76,13 @@ steps!(
     };
     let answer = match talk.wait_from(mark, within, method, is_answer).await {
         Ok(answer) => answer,
-        Err(Trouble::Unanswered { .. }) => {
+        Err(ConversationError::Unanswered { .. }) => {
             let message = format!("a request with the id {id} was not answered");
             let help = "keep ids as text or as 64-bit integers";
             stage.fail(&behaviour::LARGE_ID_NOT_ECHOED, &talk, line, message, help);
             return Ok(());
         }
-        Err(trouble) => return Err(trouble.into()),
+        Err(error) => return Err(error.into()),
     };
     if answer.closes.is_some() || answer.value["id"] != id {
         let message = format!("the id {id} came back as {}", shown(&answer.value["id"]));

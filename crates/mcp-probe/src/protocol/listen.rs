@@ -1,24 +1,24 @@
-//! Subscriptions of 2026-07-28.
+//! Probes of subscriptions in 2026-07-28.
 
 use mcp_core::{Revision, Revisions};
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::probe;
-use crate::{Offer, Probe, Stop, Trouble};
+use crate::{ConversationError, Offer, Probe, Stop};
 
 pub(super) static PROBES: &[Probe] =
-    &[probe("subscriptions/listen", "changes can be listened for", listen)
+    &[probe("subscriptions/listen", "a client can subscribe to changes", listen)
         .at(Revisions::from(Revision::V2026_07_28))];
 
-/// The kinds of changes, with what declares them.
+/// The kinds of changes, with the capabilities that declare them.
 const KINDS: [(&str, &str); 3] = [
     ("/tools/listChanged", "toolsListChanged"),
     ("/prompts/listChanged", "promptsListChanged"),
     ("/resources/listChanged", "resourcesListChanged"),
 ];
 
-/// What a server says that it can announce, as a filter; `None` if that is nothing.
+/// A filter for all changes that a server declares; `None` if there are none.
 pub(crate) fn changes(offer: &Offer) -> Option<Value> {
     let mut filter = json!({});
     for (capability, kind) in KINDS {
@@ -34,7 +34,7 @@ pub(crate) fn changes(offer: &Offer) -> Option<Value> {
     (filter != json!({})).then_some(filter)
 }
 
-// The rules about subscriptions judge what comes.
+// The rules about subscriptions judge the messages.
 steps!(listen, stage => {
     let Some(filter) = changes(&stage.offer()) else {
         return Err(Stop::Skip("the server declares no changes".to_owned()));
@@ -53,21 +53,21 @@ steps!(listen, stage => {
     };
     let first = match talk.wait_from(mark, talk.limits().answer, method, is_first).await {
         Ok(first) => first,
-        Err(Trouble::Unanswered { .. }) => {
+        Err(ConversationError::Unanswered { .. }) => {
             let message = "a subscription was neither acknowledged nor refused";
             let help = "send `notifications/subscriptions/acknowledged` first";
             stage.fail(&behaviour::SUBSCRIPTION_UNACKNOWLEDGED, &talk, line, message, help);
             return Ok(());
         }
-        Err(trouble) => return Err(trouble.into()),
+        Err(error) => return Err(error.into()),
     };
     if first.method().is_none() {
         let refusal = first.value.get("error");
         let message = match refusal {
             Some(error) => format!("changes are declared, but `{method}` fails: {}", error["message"]),
-            None => format!("`{method}` ends without an acknowledgement"),
+            None => format!("`{method}` was answered without an acknowledgement"),
         };
-        let help = "serve what you declare, or do not declare it";
+        let help = "support what you declare, or do not declare it";
         let rule = &behaviour::DECLARED_FEATURE_REFUSED;
         stage.fail(rule, &talk, first.line, message, help);
         return Ok(());
@@ -80,8 +80,8 @@ steps!(listen, stage => {
     if let Ok(end) = talk.wait_from(mark, talk.limits().quiet, method, is_end).await
         && honours
     {
-        let message = "a subscription ends as soon as it was acknowledged";
-        let help = "answer `subscriptions/listen` when the subscription is over";
+        let message = "a subscription ended right after it was acknowledged";
+        let help = "answer `subscriptions/listen` only when the subscription ends";
         stage.fail(&behaviour::SUBSCRIPTION_ENDED_AT_ONCE, &talk, end.line, message, help);
     }
     talk.give_up(id, line).await?;

@@ -1,4 +1,4 @@
-//! Lists: served, stable, and read page by page.
+//! Probes of the list methods and of pagination.
 
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ use crate::{
 };
 
 pub(super) static PROBES: &[Probe] = &[
-    listing("lists/served", "every declared list is served", served).everywhere(),
-    probe("lists/undeclared", "what is not declared is not served", undeclared),
+    listing("lists/served", "every declared list is supported", served).everywhere(),
+    probe("lists/undeclared", "undeclared methods are refused", undeclared),
     listing("lists/pages", "a list can be read to its end", pages),
-    listing("lists/stable", "a list is the same when asked for again", stable),
-    listing("lists/invalid-cursor", "a cursor that was never given is refused", invalid_cursor),
+    listing("lists/stable", "a list is the same when requested again", stable),
+    listing("lists/invalid-cursor", "an unknown cursor is refused", invalid_cursor),
 ];
 
 const fn listing(
@@ -35,13 +35,13 @@ steps!(served, stage => {
             continue;
         }
         let reply = talk.request(method, Value::Null).await?;
-        // Servers without templates need not know the method.
+        // Servers without templates need not support the method.
         let is_optional = method == "resources/templates/list" && reply.error_code() == Some(-32601);
         if reply.is_error() && !is_optional {
             let declared = &capability[1..];
             let error = reply.error_text();
             let message = format!("`{declared}` is declared, but `{method}` fails: {error}");
-            let help = "serve what you declare, or do not declare it";
+            let help = "support what you declare, or do not declare it";
             let rule = &behaviour::DECLARED_FEATURE_REFUSED;
             stage.fail(rule, &talk, reply.line(), message, help);
         }
@@ -64,7 +64,7 @@ steps!(undeclared, stage => {
             lists.into_iter().all(Vec::is_empty)
         });
         if is_empty {
-            // Many servers serve lists of which they have nothing.
+            // Many servers answer undeclared methods with empty lists.
             talk.disregard();
         }
     }
@@ -80,26 +80,26 @@ steps!(pages, stage => {
         let listing = read_pages(&talk, method, member).await?;
         if let Some(reply) = &listing.refused {
             let error = reply.error_text();
-            let message = format!("`{method}` refuses the cursor that it gave: {error}");
-            let help = "accept each `nextCursor` that you give";
+            let message = format!("`{method}` refused its own cursor: {error}");
+            let help = "accept every `nextCursor` that you send";
             stage.fail(&behaviour::OWN_CURSOR_REFUSED, &talk, reply.line(), message, help);
         }
         if listing.is_endless {
-            let message = format!("`{method}` goes on after {} pages without anything new", listing.pages);
-            let help = "leave `nextCursor` out on the last page";
+            let message = format!("`{method}` still has a next page after {} pages without new entries", listing.pages);
+            let help = "omit `nextCursor` on the last page";
             stage.fail(&behaviour::LIST_ENDLESS, &talk, listing.line, message, help);
         }
         if let Some(name) = repeated(&listing)
             && repeated(&read_pages(&talk, method, member).await?).is_some()
         {
             let message = format!("`{method}` lists \"{name}\" on two pages");
-            let help = "begin each page after the last entry of the one before";
+            let help = "start each page after the last entry of the previous one";
             stage.fail(&behaviour::LIST_ENTRY_REPEATED, &talk, listing.line, message, help);
         }
     }
 });
 
-/// An entry on two pages of a list that does end.
+/// An entry that occurs on two pages of a list, unless the list is endless.
 fn repeated(listing: &Listing) -> Option<String> {
     listing.repeated.first().filter(|_| !listing.is_endless).cloned()
 }
@@ -125,15 +125,15 @@ steps!(stable, stage => {
         let differs = first != second || changes_meaning(at_first, &second);
         if differs && !was_told {
             let line = talk.recording().len() as u64;
-            let message = format!("`{method}` gives something else when asked again");
-            let help = "list in a fixed order, and send `list_changed` when a list changes";
+            let message = format!("`{method}` returns something else when requested again");
+            let help = "return lists in a fixed order, and send `list_changed` when they change";
             stage.fail(&behaviour::LIST_UNSTABLE, &talk, line, message, help);
         }
     }
 });
 
-/// Whether something is still listed, but says something else of itself. What comes and goes
-/// between two conversations is nobody's fault.
+/// Whether an entry is still listed, but with a changed definition. Entries may come and go between
+/// conversations.
 fn changes_meaning(before: &[Value], now: &[Value]) -> bool {
     let agree =
         |old: &Value, new: &Value, keys: &[&str]| keys.iter().all(|key| new[key] == old[key]);
@@ -158,9 +158,9 @@ steps!(invalid_cursor, stage => {
         let params = json!({ "cursor": "plumb-no-such-cursor" });
         let reply = talk.request(method, params).await?;
         if reply.is_error() {
-            codes::judge_params(stage, &talk, &reply, "a cursor that was never given");
+            codes::judge_params(stage, &talk, &reply, "an unknown cursor");
         } else {
-            let message = format!("`{method}` accepts a cursor that it never gave");
+            let message = format!("`{method}` accepted an unknown cursor");
             let help = "answer with the error -32602";
             stage.fail(&behaviour::INVALID_CURSOR_ACCEPTED, &talk, reply.line(), message, help);
         }

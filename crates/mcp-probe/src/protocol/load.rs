@@ -1,4 +1,4 @@
-//! Many messages, large ones, slow readers, and the end.
+//! Probes of load: concurrent and large messages, slow readers, and the exit.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::probe;
-use crate::{Probe, Stop, Trouble, WireKind};
+use crate::{ConversationError, Probe, Stop, WireKind};
 
 pub(super) static PROBES: &[Probe] = &[
-    probe("load/concurrent", "requests at the same time get their own answers", concurrent),
-    probe("load/large", "a large message does no harm", large),
-    probe("load/slow-reader", "answers wait for a client that reads late", slow_reader)
+    probe("load/concurrent", "concurrent requests get their own answers", concurrent),
+    probe("load/large", "a large message is handled", large),
+    probe("load/slow-reader", "answers are kept for a client that reads slowly", slow_reader)
         .over(&[WireKind::Stdio]),
     probe("end/exit", "the server exits when its input is closed", exit).over(&[WireKind::Stdio]),
     probe("end/exit-busy", "the server exits when its input is closed during a request", exit_busy)
         .over(&[WireKind::Stdio]),
 ];
 
-/// How many requests are sent at once.
+/// Number of concurrent requests.
 const AT_ONCE: usize = 24;
-/// The size of a large message.
+/// Size of a large message, in bytes.
 const LARGE: usize = 1 << 20;
 
 steps!(concurrent, stage => {
@@ -40,8 +40,8 @@ steps!(concurrent, stage => {
         let reply = reply?;
         let has_tools = reply.result().is_some_and(|result| result.get("tools").is_some());
         if !reply.is_error() && has_tools != (*method == "tools/list") {
-            let message = format!("the answer to `{method}` is that to something else");
-            let help = "keep the id with the request until it is answered";
+            let message = format!("the answer to `{method}` belongs to another request");
+            let help = "keep track of the id of each request until it is answered";
             stage.fail(&behaviour::ANSWERS_CROSSED, &talk, reply.line(), message, help);
         }
     }
@@ -58,9 +58,9 @@ steps!(large, stage => {
     let text = talk.request_message(&id, method, params).to_string();
     let within = talk.limits().answer * 2;
     match talk.exchange(&text, &id.to_string(), "a message of 1 MiB", within).await {
-        // Over HTTP a body may be too large.
-        Ok(_) | Err(Trouble::Exchange { .. }) => {}
-        Err(trouble) => return Err(trouble.into()),
+        // Over HTTP, the server may refuse a large body.
+        Ok(_) | Err(ConversationError::Exchange { .. }) => {}
+        Err(error) => return Err(error.into()),
     }
 });
 
@@ -89,7 +89,7 @@ steps!(exit, stage => {
 
 steps!(exit_busy, stage => {
     if stage.stays() {
-        return Err(Stop::Skip("the server stays without a request, too".to_owned()));
+        return Err(Stop::Skip("the server also keeps running without an open request".to_owned()));
     }
     let talk = stage.fresh().await?;
     let method = if stage.offer().has("/tools") { "tools/list" } else { "ping" };
@@ -99,13 +99,14 @@ steps!(exit_busy, stage => {
 });
 
 async fn leave(stage: &mut crate::Stage, talk: &crate::Conversation) -> Result<(), Stop> {
-    // Whether open requests are still answered is up to the server.
+    // The server may or may not answer open requests.
     talk.disregard();
     if talk.close().await == Some(false) {
         stage.note_stays();
         let line = talk.recording().len() as u64;
         let seconds = talk.limits().exit.as_secs_f32();
-        let message = format!("the server still runs {seconds} s after its input was closed");
+        let message =
+            format!("the server was still running {seconds} s after its input was closed");
         let help = "exit when standard input ends";
         stage.fail(&behaviour::NO_EXIT_AFTER_CLOSE, talk, line, message, help);
     }

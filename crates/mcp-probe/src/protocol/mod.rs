@@ -1,4 +1,4 @@
-//! The phase `protocol`: what is true of every server, whatever it offers.
+//! The phase `protocol`: probes for every server, whatever it offers.
 
 /// Defines the steps of a probe.
 macro_rules! steps {
@@ -51,26 +51,26 @@ pub(crate) fn probes() -> Vec<Probe> {
     groups.into_iter().flatten().cloned().collect()
 }
 
-/// What stands for finding out what a server offers.
+/// The pseudo-probe under which findings of discovery are reported.
 pub(crate) fn discovery() -> Probe {
-    probe("discover", "the server says what it offers", nothing)
+    probe("discover", "the server states what it offers", nothing)
 }
 
-/// What stands for comparing what it offers with a lock.
+/// The pseudo-probe under which differences from a lock are reported.
 pub(crate) fn locked() -> Probe {
     probe("lock", "the server offers what was locked", nothing)
 }
 
-/// What stands for what is found when conversations that probes share are over.
+/// The pseudo-probe under which findings at the end of shared conversations are reported.
 pub(crate) fn ending() -> Probe {
-    probe("end", "the conversations end in order", nothing)
+    probe("end", "shared conversations end cleanly", nothing)
 }
 
 fn nothing(_stage: &mut Stage) -> StepsFuture<'_> {
     Box::pin(async { Ok::<(), Stop>(()) })
 }
 
-/// A probe for all revisions and transports, which needs nothing.
+/// A probe for all revisions and transports, without requirements.
 const fn probe(
     name: &'static str,
     about: &'static str,

@@ -1,4 +1,4 @@
-//! Requests and notifications that no client should send, or that few do.
+//! Probes with unusual or invalid requests and notifications.
 
 use mcp_core::{Era, Revision, Revisions};
 use mcp_rules::behaviour;
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{codes, probe};
-use crate::{Kind, Probe, Stage, Stop, Trouble, WireKind};
+use crate::{ConversationError, Kind, Probe, Stage, Stop, WireKind};
 
 const WITHOUT_BATCHES: Revisions = Revisions::from(Revision::V2025_06_18);
 const STREAMS: &[WireKind] = &[WireKind::Stdio, WireKind::WebSocket];
@@ -14,45 +14,45 @@ const STREAMS: &[WireKind] = &[WireKind::Stdio, WireKind::WebSocket];
 pub(super) static PROBES: &[Probe] = &[
     probe("requests/unknown-method", "an unknown method is refused", unknown_method).everywhere(),
     probe("requests/unknown-notification", "an unknown notification is ignored", unknown_notice),
-    probe("requests/no-params", "a list can be asked for without params", no_params)
+    probe("requests/no-params", "a list can be requested without params", no_params)
         .needing("/tools"),
-    probe("requests/unknown-tool", "a tool that does not exist cannot be called", unknown_tool)
+    probe("requests/unknown-tool", "a call of an unknown tool is refused", unknown_tool)
         .needing("/tools"),
     probe("requests/tool-without-name", "a call without a name is refused", nameless)
         .needing("/tools"),
     probe("requests/tool-name-type", "a call with a number for a name is refused", numbered)
         .needing("/tools"),
-    probe("requests/params-array", "params that are an array do no harm", array_params),
-    probe("requests/resource-without-uri", "a resource without a URI cannot be read", uriless)
+    probe("requests/params-array", "params that are an array are handled", array_params),
+    probe("requests/resource-without-uri", "reading without a URI is refused", uriless)
         .needing("/resources"),
-    probe("requests/unknown-resource", "what is not there cannot be read", unknown_resource)
+    probe("requests/unknown-resource", "reading an unknown resource is refused", unknown_resource)
         .needing("/resources"),
-    probe("requests/unknown-prompt", "a prompt that is not there cannot be had", unknown_prompt)
+    probe("requests/unknown-prompt", "getting an unknown prompt is refused", unknown_prompt)
         .needing("/prompts"),
-    probe("requests/removed-method", "a method that was removed is not served", removed)
+    probe("requests/removed-method", "a removed method is refused", removed)
         .at(Revisions::from(Revision::V2026_07_28)),
     probe("requests/without-id", "a request without an id gets no answer", without_id),
     probe("envelope/version", "`jsonrpc` must be \"2.0\"", old_version),
-    probe("envelope/no-version", "`jsonrpc` must be there", no_version),
-    probe("envelope/method-type", "a method that is no string does no harm", method_type),
-    probe("envelope/null-id", "the id null does no harm", null_id),
-    probe("envelope/object-id", "an id that is an object does no harm", object_id),
-    probe("envelope/stray-response", "an answer to nothing is ignored", stray_response),
-    probe("envelope/scalar", "a message that is no object does no harm", scalar),
-    probe("text/not-json", "text that is not JSON does no harm", not_json),
-    probe("text/cut-off", "a message that breaks off does no harm", cut_off),
-    probe("text/not-utf8", "bytes that are not UTF-8 do no harm", not_utf8)
+    probe("envelope/no-version", "`jsonrpc` must be present", no_version),
+    probe("envelope/method-type", "a method that is not a string is handled", method_type),
+    probe("envelope/null-id", "the id null is handled", null_id),
+    probe("envelope/object-id", "an id that is an object is handled", object_id),
+    probe("envelope/stray-response", "an answer to no request is ignored", stray_response),
+    probe("envelope/scalar", "a message that is not an object is handled", scalar),
+    probe("text/not-json", "text that is not JSON is handled", not_json),
+    probe("text/cut-off", "a truncated message is handled", cut_off),
+    probe("text/not-utf8", "bytes that are not UTF-8 are handled", not_utf8)
         .over(&[WireKind::Stdio]),
     probe("text/blank-lines", "blank lines are ignored", blank).over(&[WireKind::Stdio]),
-    probe("text/deep", "deep nesting does no harm", deep),
+    probe("text/deep", "deep nesting is handled", deep),
     probe("batch/answered", "a batch is answered", batch)
         .at(Revisions::only(Revision::V2025_03_26))
         .everywhere(),
-    probe("batch/where-none-exist", "a batch does no harm where there are none", no_batch)
+    probe("batch/where-none-exist", "a batch is handled where batches do not exist", no_batch)
         .at(WITHOUT_BATCHES),
-    probe("batch/empty", "an empty batch does no harm", empty_batch),
-    probe("cancel/unknown", "cancelling what was never asked for is ignored", cancel_unknown),
-    probe("cancel/twice", "cancelling what was answered is ignored", cancel_late).over(STREAMS),
+    probe("batch/empty", "an empty batch is handled", empty_batch),
+    probe("cancel/unknown", "cancelling an unknown request is ignored", cancel_unknown),
+    probe("cancel/twice", "cancelling an answered request is ignored", cancel_late).over(STREAMS),
 ];
 
 steps!(unknown_method, stage => {
@@ -63,7 +63,7 @@ steps!(unknown_method, stage => {
         let help = "answer with the error -32601";
         stage.fail(&behaviour::UNKNOWN_METHOD_ACCEPTED, &talk, reply.line(), message, help);
     } else if reply.error_code() != Some(-32601) {
-        let message = format!("an unknown method is refused with {}", reply.error_text());
+        let message = format!("an unknown method was refused with {}", reply.error_text());
         let help = "answer with the error -32601";
         stage.fail(&behaviour::UNKNOWN_METHOD_CODE, &talk, reply.line(), message, help);
     }
@@ -79,8 +79,8 @@ steps!(no_params, stage => {
     if stage.revision().era() == Era::Legacy {
         let reply = talk.request("tools/list", Value::Null).await?;
         if reply.is_error() {
-            let message = format!("`tools/list` needs params: {}", reply.error_text());
-            let help = "params are optional there";
+            let message = format!("`tools/list` was refused without params: {}", reply.error_text());
+            let help = "params are optional for this method";
             let rule = &behaviour::DECLARED_FEATURE_REFUSED;
             stage.fail(rule, &talk, reply.line(), message, help);
         }
@@ -89,7 +89,7 @@ steps!(no_params, stage => {
 
 steps!(unknown_tool, stage => {
     let params = json!({ "name": "plumb-no-such-tool", "arguments": {} });
-    let what = "a call of a tool that does not exist";
+    let what = "a call of an unknown tool";
     refused(stage, "tools/call", params, &behaviour::UNKNOWN_TOOL_ACCEPTED, what).await?;
 });
 
@@ -112,9 +112,9 @@ steps!(array_params, stage => {
     let within = talk.limits().quiet;
     match talk.exchange(&text.to_string(), &id.to_string(), "it", within).await {
         Ok(_) => {}
-        // It is no message of MCP, so none is due.
-        Err(Trouble::Unanswered { .. } | Trouble::Exchange { .. }) => talk.disregard(),
-        Err(trouble) => return Err(trouble.into()),
+        // It is not a valid MCP message, so no answer is required.
+        Err(ConversationError::Unanswered { .. } | ConversationError::Exchange { .. }) => talk.disregard(),
+        Err(error) => return Err(error.into()),
     }
 });
 
@@ -126,13 +126,13 @@ steps!(uriless, stage => {
 
 steps!(unknown_resource, stage => {
     let uri = "plumb://no-such-resource/at/all";
-    // Up to its first expression a template says what it is about.
+    // Up to its first expression, a template shows which URIs it covers.
     let fits = |template: &Value| {
         let template = template["uriTemplate"].as_str().unwrap_or_default();
         uri.starts_with(template.split('{').next().unwrap_or_default())
     };
     if stage.offer().templates.iter().any(fits) {
-        return Err(Stop::Skip("a resource template may fit anything".to_owned()));
+        return Err(Stop::Skip("a resource template may match any URI".to_owned()));
     }
     let talk = stage.shared().await?;
     let reply = talk.request("resources/read", json!({ "uri": uri })).await?;
@@ -141,10 +141,10 @@ steps!(unknown_resource, stage => {
         Era::Modern => "answer with the error -32602",
     };
     if !reply.is_error() {
-        let message = "a resource that does not exist was answered with a result";
+        let message = "an unknown resource was answered with a result";
         stage.fail(&behaviour::UNKNOWN_RESOURCE_ACCEPTED, &talk, reply.line(), message, wanted);
     } else if matches!(reply.error_code(), Some(-32603 | -32601)) {
-        let message = format!("a resource that does not exist is refused with {}", reply.error_text());
+        let message = format!("an unknown resource was refused with {}", reply.error_text());
         stage.fail(&behaviour::UNKNOWN_RESOURCE_CODE, &talk, reply.line(), message, wanted);
     }
 });
@@ -158,7 +158,7 @@ steps!(removed, stage => {
     ] {
         let reply = talk.request(method, params).await?;
         if !reply.is_error() {
-            let message = format!("`{method}`, which the revision has removed, is served");
+            let message = format!("`{method}`, which was removed in this revision, is supported");
             let help = "answer with the error -32601";
             stage.fail(&behaviour::REMOVED_METHOD_SERVED, &talk, reply.line(), message, help);
         }
@@ -171,11 +171,11 @@ steps!(without_id, stage => {
 
 steps!(unknown_prompt, stage => {
     let params = json!({ "name": "plumb-no-such-prompt" });
-    let what = "a prompt that does not exist";
+    let what = "an unknown prompt";
     refused(stage, "prompts/get", params, &behaviour::UNKNOWN_PROMPT_ACCEPTED, what).await?;
 });
 
-/// Sends what must not succeed.
+/// Sends a request that must not succeed.
 async fn refused(
     stage: &mut Stage,
     method: &str,
@@ -209,7 +209,7 @@ steps!(no_version, stage => {
     .await?;
 });
 
-/// Sends a request with a spoilt envelope: an error or silence is fine.
+/// Sends a request with an invalid envelope; an error or no answer is fine.
 async fn envelope(stage: &mut Stage, spoil: impl FnOnce(&mut Value)) -> Result<(), Stop> {
     let talk = stage.clean().await?;
     let id = talk.next_id();
@@ -257,12 +257,12 @@ steps!(not_json, stage => {
     match refusal {
         Some(refusal) if !matches!(code(refusal), None | Some(-32700 | -32600)) => {
             let code = code(refusal).unwrap_or_default();
-            let message = format!("text that is not JSON is answered with the code {code}");
+            let message = format!("text that is not JSON was answered with the code {code}");
             let help = "answer with the error -32700";
             stage.fail(&behaviour::PARSE_ERROR_CODE, &talk, refusal.line, message, help);
         }
         None if talk.wire().as_http().is_none() => {
-            let message = "text that is not JSON is not answered";
+            let message = "text that is not JSON was not answered";
             let help = "answer with the error -32700";
             stage.fail(&behaviour::PARSE_ERROR_UNREPORTED, &talk, line, message, help);
         }
@@ -279,7 +279,7 @@ steps!(deep, stage => {
     harmless(stage, text.as_bytes()).await?;
 });
 steps!(
-    /// No revision says how an answer to it looks.
+    /// No revision defines the answer to it.
     empty_batch, stage => {
     let talk = stage.clean().await?;
     talk.disregard();
@@ -287,12 +287,12 @@ steps!(
     talk.check_alive().await?;
 });
 
-/// Sends what needs no answer, in a conversation that must go on afterwards.
+/// Sends a message that needs no answer, in a conversation that must continue afterwards.
 async fn harmless(stage: &mut Stage, text: &[u8]) -> Result<(), Stop> {
     let talk = stage.clean().await?;
     let mark = talk.mark();
     talk.send_bytes(text).await?;
-    // Whether anything comes is up to the server; what comes is judged.
+    // The server may or may not answer; answers are judged.
     let _ = talk.wait_from(mark, talk.limits().quiet / 5, "", |_| true).await;
     Ok(())
 }
@@ -307,7 +307,8 @@ steps!(batch, stage => {
     let begun = Instant::now();
     let line = talk.send(&text.to_string()).await?;
     let mut within = talk.limits().answer;
-    // If something that was sent later is answered, the batch was read: its pings take no longer.
+    // If a later request is answered, the batch was read, and its pings should have been answered
+    // too.
     if talk.wire().as_http().is_none() && talk.check_alive().await.is_ok() {
         within = within.min(talk.limits().quiet * 4 + begun.elapsed() * 4);
     }
@@ -315,9 +316,9 @@ steps!(batch, stage => {
         let answered = talk.answer(mark, line, id, "a batch", within).await;
         match answered {
             Ok(reply) if !reply.is_error() => {
-                // Over HTTP each may be an event of the same stream.
+                // Over HTTP, each may be an event of the same stream.
                 if reply.message.index.is_none() && talk.wire().as_http().is_none() {
-                    let message = "a request of a batch was answered by itself";
+                    let message = "a request of a batch was answered separately";
                     let help = "answer a batch with one array";
                     let rule = &behaviour::BATCH_ANSWERS_SPLIT;
                     stage.fail(rule, &talk, reply.line(), message, help);
@@ -326,17 +327,17 @@ steps!(batch, stage => {
             }
             Ok(reply) => {
                 let message = format!("a ping in a batch was refused: {}", reply.error_text());
-                let help = "serve the requests of a batch as if they came one by one";
+                let help = "handle the requests of a batch like single requests";
                 stage.fail(&behaviour::BATCH_REFUSED, &talk, reply.line(), message, help);
                 break;
             }
-            Err(Trouble::Unanswered { .. } | Trouble::Exchange { .. }) => {
+            Err(ConversationError::Unanswered { .. } | ConversationError::Exchange { .. }) => {
                 let message = "a batch of two pings was not answered";
-                let help = "answer with an array of the answers";
+                let help = "answer with an array of responses";
                 stage.fail(&behaviour::BATCH_REFUSED, &talk, line, message, help);
                 break;
             }
-            Err(trouble) => return Err(trouble.into()),
+            Err(error) => return Err(error.into()),
         }
     }
 });

@@ -1,4 +1,4 @@
-//! What can be done with what a server offers.
+//! The steps that are possible with what a server offers.
 
 use mcp_core::{Era, Revision};
 use serde_json::{Map, Value, json};
@@ -14,10 +14,10 @@ use crate::{
 
 const LEVELS: [&str; 8] =
     ["debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"];
-/// How often a step is drawn that may follow.
+/// Maximum draws for a step that may follow.
 const DRAWS: usize = 16;
 
-/// Everything that a walk may choose from.
+/// All steps that a walk may choose from.
 pub(super) struct Menu {
     lists: Vec<List>,
     tools: Vec<Tool>,
@@ -25,14 +25,14 @@ pub(super) struct Menu {
     prompts: Vec<Prompt>,
     completions: Vec<(Value, String)>,
     subscribes: bool,
-    /// What can be listened for.
+    /// Changes that can be subscribed to.
     changes: Option<Value>,
     logs: bool,
-    /// Whether a GET may give a stream.
+    /// Whether GET may open a stream.
     streams: bool,
     /// Tools that run as tasks.
     tasks: Vec<Tool>,
-    /// What can be asked about tasks.
+    /// Requests that can be made about tasks.
     about_tasks: Vec<&'static str>,
 }
 
@@ -40,7 +40,7 @@ struct List {
     /// Its index in [`LISTS`].
     index: usize,
     has_pages: bool,
-    /// Whether its changes are told.
+    /// Whether its changes are announced.
     is_announced: bool,
 }
 
@@ -48,14 +48,14 @@ struct Tool {
     name: String,
     /// Whether a call may change something.
     writes: bool,
-    /// Given by the user.
+    /// Sample arguments given by the user.
     samples: Vec<Value>,
     values: Option<Values>,
 }
 
 struct Prompt {
     name: String,
-    /// With whether they are required.
+    /// Names, with whether they are required.
     arguments: Vec<(String, bool)>,
 }
 
@@ -150,10 +150,10 @@ impl Menu {
         }
     }
 
-    /// A walk of so many steps.
+    /// Generates a walk of `steps` steps.
     pub(super) fn walk(&self, random: &mut Random, steps: usize) -> Vec<Step> {
         let mut walk = Vec::with_capacity(steps);
-        // Many clients listen from the start.
+        // Many clients open the stream first.
         if self.streams && random.one_in(2) {
             walk.push(Step::OpenStream);
         }
@@ -163,7 +163,7 @@ impl Menu {
         {
             walk.push(Step::Listen(changes.clone()));
         }
-        // What changes later is seen only by who has looked before.
+        // List first, so that later changes can be noticed.
         if self.writes()
             && let Some(list) = self.announced(random)
         {
@@ -186,7 +186,7 @@ impl Menu {
         walk
     }
 
-    /// The same step with as little as possible, if that is less.
+    /// Simpler versions of a step, if there are any.
     pub(super) fn simpler(&self, step: &Step) -> Vec<Step> {
         let mut simpler = Vec::new();
         match step {
@@ -231,7 +231,7 @@ impl Menu {
             (Kind::Greet, true),
             (Kind::List, !self.lists.is_empty()),
             (Kind::NextPage, !self.lists.is_empty()),
-            // Twice, as most of what servers do are calls.
+            // Twice, since calls are the most common requests.
             (Kind::Call, has_tools),
             (Kind::Call, has_tools),
             (Kind::Cancel, has_tools),
@@ -251,16 +251,16 @@ impl Menu {
         all.into_iter().filter(|(_, is_there)| *is_there).map(|(kind, _)| kind).collect()
     }
 
-    /// A step, which need not be allowed to follow.
+    /// Draws a step, which may not be valid at this point.
     fn draw(&self, random: &mut Random, walk: &[Step]) -> Option<Step> {
-        // Who has started a task asks about it.
+        // After starting a task, ask about it.
         let has_task = matches!(walk.last(), Some(Step::Task { .. } | Step::OfTask(_)));
         let kind = if has_task && !random.one_in(4) {
             Kind::OfTask
         } else {
             *random.choose(&self.kinds())?
         };
-        // Who has changed something looks at it.
+        // After a change, look at the lists.
         let has_written = match walk.last() {
             Some(Step::Call { tool, cancel: false, .. }) => {
                 self.tools.iter().any(|known| known.writes && known.name == *tool)
@@ -323,19 +323,19 @@ impl Menu {
 }
 
 impl Menu {
-    /// Whether something that is listed may change.
+    /// Whether a call may change a list.
     fn writes(&self) -> bool {
         self.tools.iter().any(|tool| tool.writes) && self.lists.iter().any(|list| list.is_announced)
     }
 
-    /// All of a list whose changes are told.
+    /// A step that reads a list whose changes are announced.
     fn announced(&self, random: &mut Random) -> Option<Step> {
         let announced: Vec<&List> = self.lists.iter().filter(|list| list.is_announced).collect();
         let list = random.choose(&announced)?;
         Some(if list.has_pages { Step::ListAll(list.index) } else { Step::List(list.index) })
     }
 
-    /// A tool to call: more often one that writes, as that is what changes anything.
+    /// A tool to call, preferring those that write, since they change something.
     fn tool(&self, random: &mut Random) -> Option<&Tool> {
         let writing: Vec<&Tool> = self.tools.iter().filter(|tool| tool.writes).collect();
         if !writing.is_empty() && random.one_in(3) {
@@ -359,14 +359,14 @@ impl Tool {
         if let Some(sample) = self.samples.first() {
             return Some(sample.clone());
         }
-        // Any stream will do: the smallest value hardly depends on it.
+        // The random stream does not matter: the smallest value hardly depends on it.
         let values = self.values.as_ref()?;
         values.least(&mut Seed::default().stream(&self.name)).filter(Value::is_object)
     }
 }
 
 impl Prompt {
-    /// The prompt with the required arguments, and those that are wanted.
+    /// A step for the prompt with its required arguments, and those chosen by `wants`.
     fn step(&self, mut wants: impl FnMut(&str) -> bool) -> Step {
         let arguments = self.arguments.iter();
         let chosen = arguments.filter(|(name, is_required)| *is_required || wants(name));

@@ -1,9 +1,10 @@
-//! The phase `stateful`: walks through everything that is offered.
+//! The phase `stateful`: random walks through everything that is offered.
 //!
 //! A walk is a conversation that is valid at each step: lists and their pages, calls, prompts,
-//! resources, completions, subscriptions, streams, levels, tasks, pings, cancellations, in an order
-//! that follows from the seed. The rules watch, and the server must answer and stay alive. A walk that fails is shrunk
-//! to the shortest conversation in which the same rule is broken, and that is what is reported.
+//! resources, completions, subscriptions, streams, log levels, tasks, pings and cancellations, in
+//! an order that depends on the seed. The rules judge it, and the server must answer and stay
+//! alive. A failing walk is shrunk to the shortest conversation that breaks the same rule, which is
+//! then reported.
 
 mod menu;
 mod perform;
@@ -29,30 +30,29 @@ use self::{
     step::Step,
 };
 use crate::{
-    Failure, Found, Limits, Needs, Phase, Probe, Settings, Stage, Steps, Stop, wire::WireKind,
+    Discovery, Failure, Limits, Needs, Phase, Probe, Settings, Stage, Steps, Stop, wire::WireKind,
 };
 
-/// How many walks there are.
+/// Number of walks.
 const WALKS: usize = 6;
-/// How many steps a walk has.
+/// Number of steps in a walk.
 const STEPS: usize = 24;
-/// How many rules of one walk are looked into.
+/// Maximum number of broken rules to shrink per walk.
 const RULES: usize = 3;
-/// How often a walk is repeated to make it shorter, and for how long.
+/// Maximum attempts to shrink a walk, and the time for it.
 const ATTEMPTS: usize = 60;
 const SHRINKING: Duration = Duration::from_secs(20);
-/// How much time is kept for what comes after.
+/// Time to reserve for what follows.
 const LEAST: Duration = Duration::from_secs(2);
-/// How long an answer may take while a walk is made shorter. Whether the result fails is found out
-/// at leisure.
+/// Time limit for answers while shrinking. The final result is checked with the normal limit.
 const HURRIED: Duration = Duration::from_millis(500);
-/// What looks the same whether a server is wrong or two messages have crossed.
+/// A rule that also fires when two messages cross, without a fault of the server.
 const UNCERTAIN: &str = "response-after-cancel";
 
 const EVERYWHERE: &[WireKind] = &[WireKind::Stdio, WireKind::Http, WireKind::WebSocket];
 
 /// The probes for what a server offers.
-pub(crate) fn probes(found: &Found, settings: &Settings, wire: WireKind) -> Vec<Probe> {
+pub(crate) fn probes(found: &Discovery, settings: &Settings, wire: WireKind) -> Vec<Probe> {
     let memory = Arc::new(Memory::default());
     let walks = (1..=WALKS).map(|number| {
         let memory = Arc::clone(&memory);
@@ -72,7 +72,7 @@ pub(crate) fn probes(found: &Found, settings: &Settings, wire: WireKind) -> Vec<
             wires: EVERYWHERE,
             needs: Needs::Nothing,
             everywhere: false,
-            steps: Steps::Made(Arc::new(move |stage| {
+            steps: Steps::Generated(Arc::new(move |stage| {
                 let memory = Arc::clone(&memory);
                 Box::pin(async move { walk(stage, &memory).await })
             })),
@@ -83,16 +83,16 @@ pub(crate) fn probes(found: &Found, settings: &Settings, wire: WireKind) -> Vec<
     walks.collect()
 }
 
-/// What walks know of each other.
+/// State shared by the walks.
 #[derive(Debug, Default)]
 struct Memory {
-    /// Tools that take their time are not called again in another walk.
+    /// Slow tools, which are not called again in other walks.
     slow: Slow,
-    /// The rules of which a shortest walk is known.
+    /// The rules for which a shortest walk is known.
     shrunk: Mutex<BTreeSet<(Revision, &'static str)>>,
 }
 
-/// Walks, and if that fails, finds the shortest way to fail in.
+/// Runs a walk and, if it fails, shrinks it.
 async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
     let offer = stage.offer();
     let menu = Menu::new(&offer, stage.revision(), stage.wire(), stage.settings());
@@ -103,7 +103,7 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
     let failures = attempt(stage, &steps, patient, slow, end).await?;
     let mut rules: Vec<&'static str> = Vec::new();
     for rule in failures.iter().map(|failure| failure.finding.rule.name) {
-        // A server that is gone or hangs shows that in several ways.
+        // A server that died or hangs breaks several rules at once.
         let is_known = rules.contains(&rule)
             || (is_lifeless(rule) && rules.iter().any(|known| is_lifeless(known)));
         if !is_known {
@@ -113,7 +113,7 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
     let hurried = Limits { answer: patient.answer.min(HURRIED), ..patient };
     for rule in rules.into_iter().take(RULES) {
         let of_rule = |failures: Vec<Failure>| {
-            // A message that comes again and again says it once.
+            // Report repeated messages only once.
             let mut said = BTreeSet::new();
             failures.into_iter().filter(move |failure| {
                 let finding = &failure.finding;
@@ -125,7 +125,7 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
             shrunk.insert((stage.revision(), rule))
         };
         if !is_first {
-            // To see how it comes about, one short walk is enough.
+            // One short walk is enough to show how it happens.
             stage.adopt(of_rule(failures.clone()));
             continue;
         }
@@ -133,7 +133,7 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
         let budget = Budget::new(ATTEMPTS, shrinking);
         let mut trial = Again { stage, limits: hurried, slow, rule, until: shrinking };
         let shortest = shrink(steps.clone(), &menu, budget, &mut trial).await;
-        // What shows without a step was found when the server was asked what it offers.
+        // A fault without any step was found during discovery.
         if shortest.is_empty() {
             continue;
         }
@@ -144,7 +144,7 @@ async fn walk(stage: &mut Stage, memory: &Memory) -> Result<(), Stop> {
     Ok(())
 }
 
-/// Performs walks again, to see whether the same rule is broken.
+/// Repeats walks to check whether the same rule is broken.
 struct Again<'s> {
     stage: &'s Stage,
     limits: Limits,
@@ -166,7 +166,7 @@ fn breaks(failures: &[Failure], rule: &str) -> bool {
     failures.iter().any(|failure| failure.finding.rule.name == rule)
 }
 
-/// Whether a rule says that the server does not answer.
+/// Whether a rule means that the server does not answer.
 fn is_lifeless(rule: &str) -> bool {
     let rules = [
         behaviour::SERVER_DIED.name,
@@ -177,7 +177,7 @@ fn is_lifeless(rule: &str) -> bool {
     rules.contains(&rule)
 }
 
-/// Performs the steps in a conversation of their own, and returns what was wrong.
+/// Performs the steps in a new conversation, and returns the failures.
 async fn attempt(
     stage: &Stage,
     steps: &[Step],
@@ -188,12 +188,12 @@ async fn attempt(
     let mut aside = stage.aside(limits);
     match timeout_at(until, perform(&mut aside, steps, slow)).await {
         Ok(Ok(())) => {}
-        // What was found so far counts.
+        // Findings so far still count.
         Err(_) => aside.note_cut(),
-        Ok(Err(Stop::Trouble(trouble))) => {
+        Ok(Err(Stop::Failed(error))) => {
             if let Some(conversation) = aside.current() {
-                aside.fail_for(&conversation, &trouble);
-                // It need not be asked again whether it is alive.
+                aside.fail_for(&conversation, &error);
+                // The liveness check is not needed again.
                 conversation.expect_end();
             }
         }

@@ -11,26 +11,25 @@ use serde_json::{Value, json};
 
 use super::{step::Step, task::Task};
 use crate::{
-    Conversation, Incoming, Offer, Reply, Stage, Stop, Trouble,
+    Conversation, ConversationError, Incoming, Offer, Reply, Stage, Stop,
     discover::{LISTS, read_pages},
     wire::WireKind,
 };
 
-/// Tools, prompts and resources that did not answer in time while the server was alive: they may
-/// take as long as they like.
+/// Tools, prompts and resources that did not answer in time although the server was alive, which is
+/// no fault.
 pub(super) type Slow = Arc<Mutex<BTreeSet<String>>>;
 
-/// A list, or its first page, and how many messages had come when it was asked for.
+/// A list or its first page, and the message position at which it was requested.
 struct Listed {
     entries: Value,
     mark: usize,
 }
 
-/// Performs the steps in a conversation of its own. An `Err` says that the server did not do its
-/// part.
+/// Performs the steps in a new conversation. An `Err` means that the conversation failed.
 pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> Result<(), Stop> {
     let talk = stage.fresh().await?;
-    let mut course = Course {
+    let mut walk = WalkState {
         offer: stage.offer(),
         wire: stage.wire(),
         talk,
@@ -48,32 +47,32 @@ pub(super) async fn perform(stage: &mut Stage, steps: &[Step], slow: &Slow) -> R
             }
             stage.spend_call()?;
         }
-        match course.step(stage, number, step).await {
+        match walk.step(stage, number, step).await {
             Ok(()) => {}
-            Err(Trouble::Unanswered { .. }) if step.is_call() => {
-                // It may be slow rather than wrong, as long as everything else goes on.
-                course.talk.check_alive().await?;
-                course.talk.note_slow_call();
+            Err(ConversationError::Unanswered { .. }) if step.is_call() => {
+                // It may just be slow, as long as the server answers otherwise.
+                walk.talk.check_alive().await?;
+                walk.talk.note_slow_call();
                 slow.lock().unwrap_or_else(PoisonError::into_inner).insert(subject(step));
             }
-            Err(trouble) => return Err(trouble.into()),
+            Err(error) => return Err(error.into()),
         }
     }
-    while !course.listening.is_empty() {
-        course.unlisten().await?;
+    while !walk.listening.is_empty() {
+        walk.unlisten().await?;
     }
     Ok(())
 }
 
-/// Something on which the server speaks of its own accord.
+/// A channel for messages that the server sends on its own.
 struct Heard {
     /// The line of its request.
     line: u64,
-    /// How many messages had come when it was there.
+    /// The message position at which it was open.
     mark: usize,
 }
 
-/// What is listened for.
+/// A subscription.
 struct Subscription {
     id: i64,
     heard: Heard,
@@ -81,22 +80,27 @@ struct Subscription {
     kinds: Value,
 }
 
-struct Course {
+struct WalkState {
     offer: Offer,
     wire: WireKind,
     talk: Conversation,
     cursors: BTreeMap<usize, Value>,
-    /// By the list, and whether it is all of it.
+    /// By index of the list, and whether it was read completely.
     listed: BTreeMap<(usize, bool), Listed>,
     listening: Vec<Subscription>,
-    /// The stream of a GET.
+    /// The GET stream.
     stream: Option<Heard>,
     /// The last task.
     task: Option<Task>,
 }
 
-impl Course {
-    async fn step(&mut self, stage: &mut Stage, number: usize, step: &Step) -> Result<(), Trouble> {
+impl WalkState {
+    async fn step(
+        &mut self,
+        stage: &mut Stage,
+        number: usize,
+        step: &Step,
+    ) -> Result<(), ConversationError> {
         match step {
             Step::Greet => self.talk.check_alive().await,
             Step::List(list) => self.list(stage, *list).await,
@@ -137,9 +141,9 @@ impl Course {
         }
     }
 
-    /// A call that is cancelled at once. Whether it is answered all the same is left open: the two
-    /// may cross. Everything else must go on.
-    async fn cancel(&self, params: Value) -> Result<(), Trouble> {
+    /// Cancels a call right after sending it. It may still be answered, since the messages may
+    /// cross. Everything else must continue.
+    async fn cancel(&self, params: Value) -> Result<(), ConversationError> {
         let id = self.talk.next_id();
         let message = self.talk.request_message(&json!(id), "tools/call", params);
         let line = self.talk.send(&message.to_string()).await?;
@@ -147,9 +151,8 @@ impl Course {
         self.talk.check_alive().await
     }
 
-    /// Listens until the end of the walk, or until it is cancelled. Whether it may be refused is not
-    /// the question here.
-    async fn listen(&mut self, step: &Step) -> Result<(), Trouble> {
+    /// Subscribes until the end of the walk, or until cancelled. A refusal is not judged here.
+    async fn listen(&mut self, step: &Step) -> Result<(), ConversationError> {
         let (id, mark) = (self.talk.next_id(), self.talk.mark());
         let message = self.talk.request_message(&json!(id), step.method(), step.params());
         let line = self.talk.send(&message.to_string()).await?;
@@ -172,8 +175,8 @@ impl Course {
         Ok(())
     }
 
-    /// Servers need not have such a stream.
-    async fn open_stream(&mut self) -> Result<(), Trouble> {
+    /// Servers need not offer such a stream.
+    async fn open_stream(&mut self) -> Result<(), ConversationError> {
         let Some(http) = self.talk.wire().as_http() else { return Ok(()) };
         let reply = self.talk.http(http.get()).await?;
         if reply.is_stream() {
@@ -182,7 +185,7 @@ impl Course {
         Ok(())
     }
 
-    /// From which message on changes of the lists of a capability are heard of.
+    /// The message position from which changes of a capability's lists are announced to the client.
     fn hears_from(&self, capability: &str) -> Option<usize> {
         let lasts = |heard: &&Heard| !self.talk.is_over(heard.line);
         match (self.talk.revision().era(), self.wire) {
@@ -197,7 +200,7 @@ impl Course {
         }
     }
 
-    async fn ask_about_task(&mut self, method: &'static str) -> Result<(), Trouble> {
+    async fn ask_about_task(&mut self, method: &'static str) -> Result<(), ConversationError> {
         if method == "tasks/list" {
             return self.talk.request(method, Value::Null).await.map(|_| ());
         }
@@ -213,13 +216,13 @@ impl Course {
         Ok(())
     }
 
-    async fn unlisten(&mut self) -> Result<(), Trouble> {
+    async fn unlisten(&mut self) -> Result<(), ConversationError> {
         let Some(subscription) = self.listening.pop() else { return Ok(()) };
         self.talk.give_up(subscription.id, subscription.heard.line).await?;
         self.talk.check_alive().await
     }
 
-    async fn list(&mut self, stage: &mut Stage, list: usize) -> Result<(), Trouble> {
+    async fn list(&mut self, stage: &mut Stage, list: usize) -> Result<(), ConversationError> {
         let (method, _, member) = LISTS[list];
         let mark = self.talk.mark();
         let reply = self.talk.request(method, Value::Null).await?;
@@ -231,7 +234,7 @@ impl Course {
         Ok(())
     }
 
-    async fn list_all(&mut self, stage: &mut Stage, list: usize) -> Result<(), Trouble> {
+    async fn list_all(&mut self, stage: &mut Stage, list: usize) -> Result<(), ConversationError> {
         let (method, _, member) = LISTS[list];
         let mark = self.talk.mark();
         let listing = read_pages(&self.talk, method, member).await?;
@@ -242,25 +245,26 @@ impl Course {
         Ok(())
     }
 
-    /// Compares a list with what it was before. A change must have been told.
+    /// Compares a list with its previous content. A change must have been announced.
     async fn compare(&mut self, stage: &mut Stage, of: (usize, bool), now: Listed, line: u64) {
         let (method, capability, _) = LISTS[of.0];
         let entries = now.entries.clone();
         let before = self.listed.insert(of, now);
         let Some(before) = before.filter(|before| before.entries != entries) else { return };
-        // Only who promises to tell of changes must tell, and only who listens hears it.
+        // Only servers that declare `listChanged` must announce changes, and only to clients that
+        // listen.
         let hears = self.hears_from(capability).is_some_and(|from| from <= before.mark);
         if !hears || !self.offer.has(&format!("{capability}/listChanged")) {
             return;
         }
         let changed = format!("notifications{capability}/list_changed");
-        // It may come on another connection than the list.
+        // The announcement may arrive on another connection than the list.
         let within = self.talk.limits().quiet * 4;
         let told = self.talk.wait_from(before.mark, within, method, |message| {
             message.method() == Some(changed.as_str())
         });
-        if matches!(told.await, Err(Trouble::Unanswered { .. })) {
-            let message = format!("`{method}` has changed without `{changed}`");
+        if matches!(told.await, Err(ConversationError::Unanswered { .. })) {
+            let message = format!("`{method}` changed without `{changed}`");
             let help = "send `list_changed` when a list changes";
             stage.fail(&behaviour::LIST_UNSTABLE, &self.talk, line, message, help);
         }
@@ -274,7 +278,7 @@ impl Course {
     }
 }
 
-/// What a call is about.
+/// The subject of a call.
 fn subject(step: &Step) -> String {
     let params = step.params();
     let name = params["name"].as_str().or(params["uri"].as_str()).unwrap_or_default();

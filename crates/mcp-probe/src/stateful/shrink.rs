@@ -8,13 +8,13 @@ use super::{
     step::{Step, are_valid},
 };
 
-/// Tells whether a walk fails as the first one did.
+/// Checks whether a walk fails in the same way as the first one.
 pub(super) trait Trial: Send {
     /// Performs the steps.
     fn fails<'a>(&'a mut self, steps: &'a [Step]) -> BoxFuture<'a, bool>;
 }
 
-/// How much may be tried.
+/// Limits of shrinking.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Budget {
     attempts: usize,
@@ -33,8 +33,8 @@ impl Budget {
     }
 }
 
-/// The shortest walk that was found to fail: the tail goes first, then steps from the back, in ever
-/// smaller pieces, and what is left is made simpler. Every walk that is tried is valid.
+/// Finds the shortest failing walk: removes the tail first, then steps from the back in ever
+/// smaller pieces, and finally simplifies the rest. Only valid walks are tried.
 pub(super) async fn shrink(
     steps: Vec<Step>,
     menu: &Menu,
@@ -46,7 +46,7 @@ pub(super) async fn shrink(
     while size > 0 {
         let (shorter, has_progress) = without_pieces(steps, size, &mut budget, trial).await;
         steps = shorter;
-        // A step may only be needed by another that is gone now.
+        // A step may only have been needed by one that is gone now.
         size = if size == 1 && has_progress { 1 } else { size / 2 };
     }
     for index in 0..steps.len() {
@@ -62,7 +62,7 @@ pub(super) async fn shrink(
     steps
 }
 
-/// The shortest beginning that fails: whatever follows a failure changes nothing about it.
+/// Finds the shortest failing prefix: steps after the failure do not matter.
 async fn without_tail(
     mut steps: Vec<Step>,
     budget: &mut Budget,
@@ -74,7 +74,7 @@ async fn without_tail(
         if least >= known_to_fail {
             break;
         }
-        // Nothing at all is tried first, as it is quickly told.
+        // Try the empty walk first, since that is quick.
         let middle = if passes.is_none() { 0 } else { usize::midpoint(least, known_to_fail - 1) };
         if !budget.spend() {
             break;
@@ -89,7 +89,7 @@ async fn without_tail(
     steps
 }
 
-/// Leaves out pieces of a size, from the back, as long as the rest fails.
+/// Removes pieces of a given size from the back as long as the rest fails.
 async fn without_pieces(
     mut steps: Vec<Step>,
     size: usize,

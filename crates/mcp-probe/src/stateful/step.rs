@@ -1,4 +1,4 @@
-//! One step of a walk, as data: it can be repeated, left out, and made simpler.
+//! A step of a walk as data, which can be repeated, left out and simplified.
 
 use std::collections::BTreeSet;
 
@@ -6,13 +6,13 @@ use serde_json::{Value, json};
 
 use crate::discover::LISTS;
 
-/// For how long results of tasks are to be kept, in milliseconds.
+/// The requested time to keep task results, in milliseconds.
 const TASK_TTL: u64 = 60_000;
 
 /// A step of a walk.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Step {
-    /// `ping`, or `server/discover` where there is none.
+    /// `ping`, or `server/discover` in revisions without it.
     Greet,
     /// The first page of a list, by its index in [`LISTS`].
     List(usize),
@@ -20,32 +20,32 @@ pub(super) enum Step {
     ListAll(usize),
     /// The next page of a list; only after a page of it.
     NextPage(usize),
-    /// A call of a tool.
+    /// Call a tool.
     Call { tool: String, arguments: Value, progress: bool, cancel: bool },
-    /// A resource.
+    /// Read a resource.
     Read(String),
-    /// A prompt.
+    /// Get a prompt.
     Prompt { name: String, arguments: Value },
-    /// Values for an argument.
+    /// Complete an argument.
     Complete { reference: Value, argument: String, value: String },
-    /// Interest in a resource.
+    /// Subscribe to a resource.
     Subscribe(String),
-    /// No more interest in it; only after a subscription.
+    /// Unsubscribe from it; only after a subscription.
     Unsubscribe(String),
-    /// Interest in kinds of changes (2026-07-28), by the filter that names them.
+    /// Subscribe to kinds of changes (2026-07-28), by filter.
     Listen(Value),
-    /// No more interest in what was listened for last; only while something is.
+    /// Cancel the last such subscription; only while there is one.
     Unlisten,
-    /// The stream of a GET, on which the server says what nobody asked for (2025-03-26 to 2025-11-25
-    /// over HTTP); only one at a time.
+    /// Open the GET stream for messages of the server (2025-03-26 to 2025-11-25 over HTTP); only
+    /// one at a time.
     OpenStream,
-    /// The end of that stream; only while there is one.
+    /// Close that stream; only while it is open.
     CloseStream,
-    /// From which level on to log.
+    /// Set the log level.
     Level(&'static str),
-    /// A call of a tool as a task (2025-11-25).
+    /// Call a tool as a task (2025-11-25).
     Task { tool: String, arguments: Value },
-    /// A request about the last task, by its method; only after a task, but for `tasks/list`.
+    /// Send a request about the last task, by method; only after a task, except `tasks/list`.
     OfTask(&'static str),
 }
 
@@ -89,7 +89,7 @@ impl Step {
         }
     }
 
-    /// Its method, in the handshake era; that of HTTP for streams.
+    /// Its method, in the handshake era; for streams the HTTP method.
     pub(super) fn method(&self) -> &'static str {
         match self {
             Step::Greet => "ping",
@@ -108,7 +108,7 @@ impl Step {
         }
     }
 
-    /// What it would do, for people. Whether `hangs_up`: what cancels is the end of a connection.
+    /// A description for a dry run. `hangs_up`: requests are cancelled by closing the connection.
     pub(super) fn preview(&self, hangs_up: bool) -> String {
         match self {
             Step::OpenStream => "GET".to_owned(),
@@ -129,7 +129,7 @@ impl Step {
     }
 }
 
-/// Whether every step may follow those before it.
+/// Whether every step is valid after those before it.
 pub(super) fn are_valid(steps: &[Step]) -> bool {
     let (mut subscribed, mut listed) = (BTreeSet::new(), BTreeSet::new());
     let (mut listening, mut has_task, mut has_stream) = (0_usize, false, false);

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tokio::time::{Instant, sleep_until};
 
-/// Servers that want to be asked less often are not asked again.
+/// Tasks with a longer polling interval are not polled again.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 pub(super) struct Task {
@@ -16,7 +16,7 @@ pub(super) struct Task {
 }
 
 impl Task {
-    /// The task that the result of a call creates.
+    /// The task created by the result of a call.
     pub(super) fn created_by(result: &Value) -> Option<Task> {
         let task = &result["task"];
         let pause = task["pollInterval"].as_u64().unwrap_or_default();
@@ -27,7 +27,7 @@ impl Task {
         })
     }
 
-    /// Waits until `tasks/get` may be sent; not at all if that takes too long.
+    /// Waits until `tasks/get` may be sent; returns false without waiting if that takes too long.
     pub(super) async fn may_be_polled(&mut self) -> bool {
         if let Some(polled) = self.polled {
             if self.pause > LONGEST_PAUSE {

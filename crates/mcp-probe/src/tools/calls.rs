@@ -1,4 +1,4 @@
-//! Calls of a tool, and what they come to.
+//! Calls of a tool, and their outcome.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,16 +8,16 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{Plan, Subject};
-use crate::{Conversation, Reply, Stage, Stop, Trouble};
+use crate::{Conversation, ConversationError, Reply, Stage, Stop};
 
-/// How long the calls of one probe may take together.
+/// Time limit for all calls of one probe.
 const TOGETHER: Duration = Duration::from_secs(1);
-/// How many times longer than any other answer the first one of a tool may take.
+/// Factor by which the time limit is extended for the first answer of a tool.
 const PATIENCE: u32 = 2;
-/// How many times shorter it must be once several tools did not answer.
+/// Factor by which it is reduced once several tools did not answer.
 const IMPATIENCE: u32 = 5;
 
-/// The calls that one probe makes of a tool.
+/// The calls of a tool by one probe.
 #[derive(Debug)]
 pub(super) struct Calls<'s> {
     subject: &'s Subject,
@@ -26,21 +26,21 @@ pub(super) struct Calls<'s> {
     spent: Duration,
 }
 
-/// What a call has come to.
+/// The outcome of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Verdict {
+pub(super) enum CallOutcome {
     /// A result.
     Done,
-    /// A result that says that it failed.
+    /// A result with `isError`.
     Failed,
     /// An error with this code.
     Refused(i64),
-    /// Something that is to be continued.
+    /// A task or a request for input.
     Unfinished,
 }
 
 impl<'s> Calls<'s> {
-    /// Calls of `subject`, in the conversation that probes share.
+    /// Prepares calls of `subject`, in a shared conversation.
     ///
     /// # Errors
     ///
@@ -50,19 +50,19 @@ impl<'s> Calls<'s> {
         Ok(Calls { subject, plan, talk, spent: Duration::ZERO })
     }
 
-    /// Calls the tool. `None` if there were enough calls: they take long, or the server has died of
-    /// one, which is then reported. `what` says what is special about this one.
+    /// Calls the tool. `None` if no more calls should be made, because they take too long or the
+    /// server died, which is then reported. `what` describes what is special about this call.
     ///
     /// # Errors
     ///
-    /// If the server does not answer at all.
+    /// If the server does not answer anything.
     pub(super) async fn call(
         &mut self,
         stage: &mut Stage,
         arguments: Option<&Value>,
         what: &str,
     ) -> Result<Option<Reply>, Stop> {
-        // Once is enough for what takes long.
+        // For slow tools, one call is enough.
         let together = if self.subject.takes_long_elsewhere(stage.revision()) {
             TOGETHER / 4
         } else {
@@ -78,7 +78,7 @@ impl<'s> Calls<'s> {
         let within = match self.subject.silent_tools() {
             _ if has_answered => answer,
             0 => answer * PATIENCE,
-            // Whatever it is, it seems to be the same with all of them.
+            // If several tools do not answer, they probably share the cause.
             1 | 2 => answer,
             _ => answer / IMPATIENCE,
         };
@@ -94,33 +94,33 @@ impl<'s> Calls<'s> {
                 self.subject.note_answer(revision);
                 Ok(Some(reply))
             }
-            Err(trouble @ Trouble::Unanswered { line, .. }) => {
+            Err(error @ ConversationError::Unanswered { line, .. }) => {
                 self.subject.note_slow(revision, has_answered);
                 self.talk.give_up(id, line).await?;
                 if !self.is_alive().await {
                     self.subject.note_wedged();
-                    return Err(trouble.into());
+                    return Err(error.into());
                 }
-                // What has answered before may take long for some arguments.
+                // A tool that has answered before may take long for some arguments.
                 if has_answered || self.answers_a_listener(stage, arguments).await? {
                     self.talk.note_slow_call();
                     return Ok(None);
                 }
-                Err(trouble.into())
+                Err(error.into())
             }
-            Err(trouble @ Trouble::Ended(_)) => {
+            Err(error @ ConversationError::Ended(_)) => {
                 let line = self.talk.recording().len() as u64;
-                let message = format!("{called} with {what}: {trouble}");
-                let help = "a server must outlive whatever a client sends";
+                let message = format!("{called} with {what}: {error}");
+                let help = "keep running, whatever a client sends";
                 stage.fail(&behaviour::SERVER_DIED, &self.talk, line, message, help);
                 Ok(None)
             }
-            Err(trouble) => Err(trouble.into()),
+            Err(error) => Err(error.into()),
         }
     }
 
-    /// Whether the call is answered if the client also listens on the stream of a GET. A tool may
-    /// ask the client something there, and cannot go on without an answer.
+    /// Whether the call is answered if the client also opens a GET stream. A tool may send requests
+    /// to the client there, and cannot continue without an answer.
     async fn answers_a_listener(
         &self,
         stage: &mut Stage,
@@ -136,7 +136,7 @@ impl<'s> Calls<'s> {
             return Ok(false);
         }
         match talk.request("tools/call", params(self.subject.name(), arguments)).await {
-            Err(Trouble::Unanswered { .. }) => {
+            Err(ConversationError::Unanswered { .. }) => {
                 talk.disregard();
                 Ok(false)
             }
@@ -144,7 +144,7 @@ impl<'s> Calls<'s> {
         }
     }
 
-    /// Whether the server answers anything, at once.
+    /// Whether the server answers promptly.
     async fn is_alive(&self) -> bool {
         let method = match self.talk.revision().era() {
             Era::Legacy => "ping",
@@ -165,22 +165,22 @@ pub(super) fn params(tool: &str, arguments: Option<&Value>) -> Value {
     }
 }
 
-/// What an answer comes to.
-pub(super) fn verdict(reply: &Reply) -> Verdict {
+/// Classifies an answer.
+pub(super) fn outcome(reply: &Reply) -> CallOutcome {
     let Some(result) = reply.result() else {
-        return Verdict::Refused(reply.error_code().unwrap_or_default());
+        return CallOutcome::Refused(reply.error_code().unwrap_or_default());
     };
     match () {
-        () if result["isError"] == true => Verdict::Failed,
+        () if result["isError"] == true => CallOutcome::Failed,
         () if result["resultType"].as_str().is_some_and(|kind| kind != "complete") => {
-            Verdict::Unfinished
+            CallOutcome::Unfinished
         }
-        () if result.get("task").is_some() => Verdict::Unfinished,
-        () => Verdict::Done,
+        () if result.get("task").is_some() => CallOutcome::Unfinished,
+        () => CallOutcome::Done,
     }
 }
 
-/// What an answer that is no success says.
+/// The error text of an unsuccessful answer.
 pub(super) fn complaint(reply: &Reply) -> String {
     if reply.is_error() {
         return reply.error_text();
@@ -190,7 +190,7 @@ pub(super) fn complaint(reply: &Reply) -> String {
     texts.collect::<Vec<_>>().join(" ")
 }
 
-/// A complaint, short enough for a message.
+/// The error text, shortened for a message.
 pub(super) fn short_complaint(reply: &Reply) -> String {
     mcp_core::excerpt(&complaint(reply), 200).into_owned()
 }

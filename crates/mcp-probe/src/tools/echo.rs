@@ -1,4 +1,4 @@
-//! Tools that return what they are given: whether everything comes back as it was sent.
+//! Probes of echo tools: whether everything comes back as it was sent.
 
 use std::sync::Arc;
 
@@ -8,20 +8,20 @@ use serde_json::{Value, json};
 
 use super::{
     Subject,
-    calls::{Calls, Verdict, params, short_complaint, verdict},
+    calls::{CallOutcome, Calls, outcome, params, short_complaint},
 };
 use crate::{Reply, Stage, StepsFuture, Stop, values::token};
 
-/// How many arguments are tried.
+/// Maximum number of arguments to try.
 const ARGUMENTS: usize = 3;
-/// How many calls run at once.
+/// Number of concurrent calls.
 const AT_ONCE: usize = 8;
 /// The first integer that a floating-point number cannot represent.
 const BEYOND_DOUBLE: i64 = 9_007_199_254_740_993;
-/// Plain texts; what returns them returns its argument.
+/// Plain texts; a tool that returns both is an echo tool.
 const PLAIN: [&str; 2] = ["plumb-1f0e", "Plumb <7F3a> & so on: \"100%\""];
 
-/// Where a result has what was sent, and what is around it.
+/// The position of the argument in a result, with the text around it.
 #[derive(Debug, PartialEq)]
 struct Echo {
     /// A pointer into the result, to a text or a number.
@@ -57,11 +57,11 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
         if is_echo {
             return Ok(());
         }
-        Err(Stop::Skip("it does not return its arguments as they are".to_owned()))
+        Err(Stop::Skip("it does not return its arguments unchanged".to_owned()))
     })
 }
 
-/// Finds out where the tool returns its argument.
+/// Locates the argument in the result of the tool.
 async fn find(
     stage: &mut Stage,
     calls: &mut Calls<'_>,
@@ -71,7 +71,7 @@ async fn find(
     for text in PLAIN {
         let Some(arguments) = send(text) else { return Ok(None) };
         let reply = calls.call(stage, Some(&arguments), "plain text").await?;
-        let Some(reply) = reply.filter(|reply| verdict(reply) == Verdict::Done) else {
+        let Some(reply) = reply.filter(|reply| outcome(reply) == CallOutcome::Done) else {
             return Ok(None);
         };
         replies.push(reply);
@@ -79,15 +79,15 @@ async fn find(
     let located = |index: usize, text: &str| locate(replies.get(index)?.result()?, text);
     let (first, second) = (located(0, PLAIN[0]), located(1, PLAIN[1]));
     if first.is_none() && second.is_none() && located(1, PLAIN[0]).is_some() {
-        let message = "the answer to a call has the text of the call before";
-        let help = "keep nothing between calls that belongs to one of them";
+        let message = "the answer to a call contains the text of the previous call";
+        let help = "keep no state of one call for the next";
         let line = replies.last().map(Reply::line).unwrap_or_default();
         stage.fail(&behaviour::ANSWERS_CROSSED, &calls.talk, line, message, help);
     }
     Ok(second.filter(|_| first == located(1, PLAIN[1])))
 }
 
-/// Sends texts that get lost easily.
+/// Sends texts that are easily corrupted.
 async fn special_texts(
     stage: &mut Stage,
     calls: &mut Calls<'_>,
@@ -107,18 +107,19 @@ async fn special_texts(
     for (what, text) in texts {
         let Some(arguments) = send(text) else { continue };
         let Some(reply) = calls.call(stage, Some(&arguments), what).await? else { break };
-        let problem = match verdict(&reply) {
-            Verdict::Unfinished => continue,
-            // It may have a reason to refuse this, unless returning it is all that it does.
-            _ if verdict(&reply) != Verdict::Done && !echo.is_whole() => continue,
-            Verdict::Done if holds(reply.result().unwrap_or(&Value::Null), echo, text) => continue,
-            Verdict::Done => "returns it changed".to_owned(),
+        let problem = match outcome(&reply) {
+            CallOutcome::Unfinished => continue,
+            // The tool may have a reason to refuse this, unless its result is the argument itself.
+            _ if outcome(&reply) != CallOutcome::Done && !echo.is_whole() => continue,
+            CallOutcome::Done if holds(reply.result().unwrap_or(&Value::Null), echo, text) => {
+                continue;
+            }
+            CallOutcome::Done => "returns it changed".to_owned(),
             _ => format!("fails: {}", short_complaint(&reply)),
         };
         let message =
             format!("`{}` returns plain text, but given {what}, {problem}", subject.name());
-        let help =
-            "return text as it came, whatever is in it, or say in the schema what is not allowed";
+        let help = "return text unchanged, whatever it contains, or exclude it in the schema";
         let rule = &behaviour::ARGUMENT_NOT_RETURNED;
         stage.fail(rule, &calls.talk, reply.line(), message, help);
         break;
@@ -126,7 +127,7 @@ async fn special_texts(
     Ok(())
 }
 
-/// Sends several texts at the same time: each call must get its own.
+/// Sends several texts concurrently: each call must get its own.
 async fn at_once(
     stage: &mut Stage,
     calls: &Calls<'_>,
@@ -145,15 +146,15 @@ async fn at_once(
     for (text, reply) in texts.iter().zip(replies) {
         let reply = reply?;
         let result = reply.result().unwrap_or(&Value::Null);
-        if verdict(&reply) != Verdict::Done || holds(result, echo, text) {
+        if outcome(&reply) != CallOutcome::Done || holds(result, echo, text) {
             continue;
         }
         if texts.iter().any(|other| holds(result, echo, other)) {
             let message = format!(
-                "of {AT_ONCE} calls of `{}` at the same time, one got the answer to another",
+                "one of {AT_ONCE} concurrent calls of `{}` got the answer to another",
                 subject.name()
             );
-            let help = "keep what belongs to a call with that call";
+            let help = "keep the state of each call separate";
             let rule = &behaviour::ANSWERS_CROSSED;
             stage.fail(rule, &calls.talk, reply.line(), message, help);
             break;
@@ -162,7 +163,7 @@ async fn at_once(
     Ok(())
 }
 
-/// Sends an integer that gets rounded easily. Returns whether the tool returns integers at all.
+/// Sends an integer that is easily rounded. Returns whether the tool returns integers at all.
 async fn numbers_return(
     stage: &mut Stage,
     calls: &mut Calls<'_>,
@@ -173,7 +174,7 @@ async fn numbers_return(
     for number in [7_919, 104_729, BEYOND_DOUBLE] {
         let Some(arguments) = send(number) else { break };
         let Some(reply) = calls.call(stage, Some(&arguments), "a number").await? else { break };
-        if verdict(&reply) != Verdict::Done {
+        if outcome(&reply) != CallOutcome::Done {
             break;
         }
         let result = reply.result().unwrap_or(&Value::Null);
@@ -196,13 +197,13 @@ async fn numbers_return(
 }
 
 impl Echo {
-    /// Whether there is nothing around it.
+    /// Whether the result is the argument alone.
     fn is_whole(&self) -> bool {
         self.before.is_empty() && self.after.is_empty()
     }
 }
 
-/// Where a result has a text: as structured content, as the text of a block, or within that.
+/// Locates a text in a result: in structured content, or in the text of a block.
 fn locate(result: &Value, text: &str) -> Option<Echo> {
     let places = scalars(&result["structuredContent"], "/structuredContent");
     let blocks = result["content"].as_array().into_iter().flatten().enumerate();
@@ -215,7 +216,7 @@ fn locate(result: &Value, text: &str) -> Option<Echo> {
     })
 }
 
-/// Whether a result has a text in the same place and with the same around it.
+/// Whether a result has a text at the same position with the same surroundings.
 fn holds(result: &Value, echo: &Echo, text: &str) -> bool {
     let held = match result.pointer(&echo.at) {
         Some(Value::String(held)) => held.clone(),
@@ -225,14 +226,14 @@ fn holds(result: &Value, echo: &Echo, text: &str) -> bool {
     held == format!("{}{text}{}", echo.before, echo.after)
 }
 
-/// The numbers of a value, by pointers.
+/// The numbers in a value, by pointer.
 fn numbers(value: &Value) -> Vec<(String, String)> {
     let members = value.as_object().into_iter().flatten();
     let numbers = members.filter(|(_, value)| value.is_number());
     numbers.flat_map(|(name, value)| scalars(value, &format!("/{}", token(name)))).collect()
 }
 
-/// The texts and numbers in a value as text, by pointers; not too many.
+/// The strings and numbers in a value as text, by pointer, up to a limit.
 fn scalars(value: &Value, pointer: &str) -> Vec<(String, String)> {
     const MOST: usize = 64;
     let mut found = Vec::new();

@@ -1,5 +1,5 @@
-//! Calls that fit the schema with values that careless programs stumble over. What they come to is
-//! up to the tool: only the rules judge the answers.
+//! Probes with valid arguments that careless programs mishandle. The tool may succeed or fail: only
+//! the rules judge the answers.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
         let mut calls = Calls::of(&subject, stage).await?;
         let plan = Arc::clone(&calls.plan);
         for hostile in &plan.hostile {
-            let what = format!("{} in `{}`", hostile.malice, hostile.pointers.join("`, `"));
+            let what = format!("{} in `{}`", hostile.kind, hostile.pointers.join("`, `"));
             if calls.call(stage, Some(&hostile.value), &what).await?.is_none() {
                 break;
             }

@@ -1,4 +1,4 @@
-//! Calls that break one constraint of the schema.
+//! Probes with arguments that break one constraint of the schema.
 
 use std::sync::Arc;
 
@@ -6,11 +6,11 @@ use mcp_rules::{RuleMeta, behaviour};
 
 use super::{
     Subject,
-    calls::{Calls, Verdict, short_complaint, verdict},
+    calls::{CallOutcome, Calls, outcome, short_complaint},
 };
 use crate::{Reply, Stage, StepsFuture, values::Broken};
 
-/// The rule by which recordings are judged in the same way, call by call.
+/// The rule that judges the same in recordings, call by call.
 fn accepted_rule() -> Option<&'static RuleMeta> {
     mcp_rules::rule("tool-arguments-invalid-accepted")
 }
@@ -24,18 +24,18 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
             let what = described(broken);
             let Some(reply) = calls.call(stage, Some(&broken.value), &what).await? else { break };
             made += 1;
-            match verdict(&reply) {
-                Verdict::Done => accepted.push((broken, reply)),
-                Verdict::Refused(-32603) => internal.push((broken, reply)),
+            match outcome(&reply) {
+                CallOutcome::Done => accepted.push((broken, reply)),
+                CallOutcome::Refused(-32603) => internal.push((broken, reply)),
                 _ => {}
             }
         }
-        // One report for all: a server that does not check one constraint seldom checks others.
+        // One report for all: a server that does not check one constraint rarely checks others.
         if let Some(rule) = accepted_rule() {
             stage.speak_for(rule);
             if let Some((broken, reply)) = smallest(&accepted) {
                 let message = format!(
-                    "`{}` accepts arguments that break its schema: {} ({} of {made} such calls succeed)",
+                    "`{}` accepts arguments that break its schema: {} ({} of {made} such calls succeeded)",
                     subject.name(),
                     described(broken),
                     accepted.len()
@@ -60,12 +60,12 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
     })
 }
 
-/// The shortest example.
+/// The smallest example.
 fn smallest<'b>(calls: &'b [(&'b Broken, Reply)]) -> Option<&'b (&'b Broken, Reply)> {
     calls.iter().min_by_key(|(broken, _)| broken.value.to_string().len())
 }
 
-/// What is wrong with arguments.
+/// Describes what is wrong with arguments.
 fn described(broken: &Broken) -> String {
     let (pointer, keyword) = (&broken.pointer, broken.keyword);
     match &broken.after {

@@ -3,7 +3,7 @@ use std::collections::BTreeMap;
 use mcp_core::{Revision, Revisions};
 use serde_json::Value;
 
-use crate::{Found, Offer, Refused, Safety};
+use crate::{Discovery, Offer, Refused, Safety};
 
 /// A tool, prompt or template, as it is listed at each revision.
 #[derive(Debug)]
@@ -12,9 +12,9 @@ pub(super) struct Listed {
     listings: BTreeMap<Revision, Value>,
 }
 
-/// What is listed, by the member that tells entries apart, in the order in which the newest revision
-/// has it.
-pub(super) fn listed(found: &Found, list: fn(&Offer) -> &Vec<Value>, key: &str) -> Vec<Listed> {
+/// The entries of a list at all revisions, by identifying member, in the order of the newest
+/// revision.
+pub(super) fn listed(found: &Discovery, list: fn(&Offer) -> &Vec<Value>, key: &str) -> Vec<Listed> {
     let mut all: Vec<Listed> = Vec::new();
     for (revision, offer) in found.offers.iter().rev() {
         for entry in list(offer) {
@@ -23,7 +23,7 @@ pub(super) fn listed(found: &Found, list: fn(&Offer) -> &Vec<Value>, key: &str) 
                 all.push(Listed { name: name.to_owned(), listings: BTreeMap::new() });
                 all.len() - 1
             });
-            // Of two by one name the first counts; that there are two is found by a rule.
+            // Of two entries with the same name, the first counts; a rule reports the duplicate.
             all[index].listings.entry(*revision).or_insert_with(|| entry.clone());
         }
     }
@@ -31,12 +31,12 @@ pub(super) fn listed(found: &Found, list: fn(&Offer) -> &Vec<Value>, key: &str) 
 }
 
 impl Listed {
-    /// As it is listed at this revision.
+    /// The entry at this revision.
     pub(super) fn at(&self, revision: Revision) -> Option<&Value> {
         self.listings.get(&revision)
     }
 
-    /// As it is listed at the newest revision that has it, with that revision.
+    /// The entry at the newest revision that has it, with that revision.
     pub(super) fn newest(&self) -> Option<(Revision, &Value)> {
         self.listings.last_key_value().map(|(revision, entry)| (*revision, entry))
     }
@@ -46,8 +46,8 @@ impl Listed {
         self.listings.keys().fold(Revisions::NONE, |all, revision| all.and(*revision))
     }
 
-    /// Whether a tool may be called. Annotations that one revision has count for all: they are
-    /// about the same tool.
+    /// Checks whether a tool may be called. Annotations at one revision count for all, since they
+    /// describe the same tool.
     pub(super) fn permitted_by(&self, safety: &Safety) -> Result<(), Refused> {
         let is_annotated = |entry: &&Value| entry.get("annotations").is_some();
         let annotated: Vec<&Value> = self.listings.values().filter(is_annotated).collect();
@@ -64,8 +64,8 @@ mod tests {
 
     use super::*;
 
-    fn found(entries: &[(Revision, Value)]) -> Found {
-        let mut found = Found::default();
+    fn found(entries: &[(Revision, Value)]) -> Discovery {
+        let mut found = Discovery::default();
         for (revision, entry) in entries {
             let offer = found.offers.entry(*revision).or_default();
             offer.tools.push(entry.clone());

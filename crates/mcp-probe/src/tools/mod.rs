@@ -1,9 +1,9 @@
-//! The phase `tools`: every tool, prompt, resource and template that a server offers, with values
-//! made from what it says about them.
+//! The phase `tools`: probes of every tool, prompt, resource and template that a server offers,
+//! with values generated from their definitions.
 //!
-//! What is sent follows from the seed and the listing. A valid call may fail for reasons that no
-//! schema states, so what counts is mostly a difference: a call that succeeds, and one that differs
-//! from it in a single point and does not.
+//! The messages depend on the seed and the lists only. A valid call may fail for reasons that no
+//! schema states, so probes mostly compare: a call that succeeds, and one that differs in a single
+//! point and fails.
 
 mod calls;
 mod echo;
@@ -29,13 +29,13 @@ use self::{
     subject::Subject,
 };
 use crate::{
-    Event, Found, Needs, Phase, Probe, Refused, Reporter, Settings, Stage, Steps, StepsFuture,
+    Discovery, Event, Needs, Phase, Probe, Refused, Reporter, Settings, Stage, Steps, StepsFuture,
     Stop, WireKind,
 };
 
 /// The probes for what a server offers.
 pub(crate) fn probes(
-    found: &Found,
+    found: &Discovery,
     settings: &Settings,
     reporter: &mut dyn Reporter,
 ) -> Vec<Probe> {
@@ -47,7 +47,7 @@ pub(crate) fn probes(
         if let Err(refused) = tool.permitted_by(&settings.safety) {
             let Refused { reason, flag } = refused;
             if settings.chooses(Phase::Tools, &format!("tools/{}", tool.name)) {
-                reporter.event(&Event::LeftOut { what: &tool.name, reason, flag });
+                reporter.event(&Event::Skipped { what: &tool.name, reason, flag });
             }
             let reason = match flag {
                 "" => reason.to_owned(),
@@ -67,15 +67,15 @@ pub(crate) fn probes(
     probes
 }
 
-/// How many calls each tool gets at a revision, so that there are enough for all.
-fn share(found: &Found, settings: &Settings, tools: usize) -> usize {
+/// The number of calls per tool and revision, so that the limit suffices for all tools.
+fn share(found: &Discovery, settings: &Settings, tools: usize) -> usize {
     let revisions = if settings.revisions.is_empty() { 2 } else { settings.revisions.len() };
     let runs = (tools * revisions.min(found.offers.len())).max(1);
     let calls = usize::try_from(settings.limits.calls).unwrap_or(usize::MAX);
     (calls / runs * 3 / 4).clamp(8, 60)
 }
 
-/// The probes of a tool that may be called: those for which its schema gives an occasion.
+/// The probes of a tool that may be called, as far as its schema permits them.
 fn subject_probes(subject: &Arc<Subject>) -> Vec<Probe> {
     let Some(plan) = subject.newest_plan() else { return Vec::new() };
     let tool = subject.name();
@@ -89,10 +89,10 @@ fn subject_probes(subject: &Arc<Subject>) -> Vec<Probe> {
         }));
     };
     let valid = plan.valid.iter().map(|valid| &valid.value).collect();
-    add("valid", "calls that fit its schema are understood", valid, valid::steps);
+    add("valid", "calls that match its schema are accepted", valid, valid::steps);
     if !plan.without.is_empty() {
         let calls = plan.without.iter().map(|(_, value)| value).collect();
-        add("optional", "what is optional can be left out", calls, optional::steps);
+        add("optional", "optional arguments can be left out", calls, optional::steps);
     }
     if plan.needs_nothing {
         let about = "it can be called without `arguments`";
@@ -104,28 +104,28 @@ fn subject_probes(subject: &Arc<Subject>) -> Vec<Probe> {
     }
     if !plan.hostile.is_empty() {
         let calls = plan.hostile.iter().map(|hostile| &hostile.value).collect();
-        add("hostile", "strange but valid values do no harm", calls, hostile::steps);
+        add("hostile", "unusual but valid values are handled", calls, hostile::steps);
     }
     if plan.echoes {
         let calls = plan.base.iter().collect();
-        add("echo", "what it returns is what it was given", calls, echo::steps);
+        add("echo", "it returns its argument unchanged", calls, echo::steps);
     }
     probes
 }
 
-/// What a probe does with a tool.
+/// The steps of a probe for a tool.
 type ToolSteps = for<'s> fn(&'s mut Stage, Arc<Subject>) -> StepsFuture<'s>;
 
-/// A probe that says why a tool is not called.
+/// A probe that reports why a tool is not called.
 fn left_alone(tool: &Listed, reason: String) -> Probe {
     let name = format!("tools/{}", tool.name);
-    made(tool, &name, "the tool is left alone", Vec::new(), move |_| {
+    made(tool, &name, "the tool is not called", Vec::new(), move |_| {
         let reason = reason.clone();
         Box::pin(async move { Err(Stop::Skip(reason)) })
     })
 }
 
-/// A probe of this phase, at the revisions at which its subject is listed.
+/// Makes a probe of this phase, for the revisions at which its subject is listed.
 fn made(
     listed: &Listed,
     name: &str,
@@ -141,23 +141,23 @@ fn made(
         wires: WireKind::ALL,
         needs: Needs::Nothing,
         everywhere: false,
-        steps: Steps::Made(Arc::new(steps)),
+        steps: Steps::Generated(Arc::new(steps)),
         preview,
         preview_at: BTreeMap::new(),
     }
 }
 
-/// The longest name of a probe.
+/// Maximum length of a probe name.
 const LONGEST_NAME: usize = 160;
-/// How much of a message is shown in a dry run.
+/// Maximum length of a message shown in a dry run.
 const SHOWN: usize = 2_000;
 
-/// A call as a dry run shows it. Null stands for no arguments.
+/// Formats a call for a dry run. Null stands for no arguments.
 fn shown_call(tool: &str, arguments: &Value) -> String {
     shown("tools/call", &calls::params(tool, Some(arguments).filter(|value| !value.is_null())))
 }
 
-/// A request as a dry run shows it.
+/// Formats a request for a dry run.
 fn shown(method: &str, params: &Value) -> String {
     mcp_core::excerpt(&format!("{method} {params}"), SHOWN).into_owned()
 }

@@ -1,4 +1,4 @@
-//! Calls that leave out what is optional.
+//! Probes that leave out optional arguments.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::{
     Subject,
-    calls::{Calls, Verdict, short_complaint, verdict},
+    calls::{CallOutcome, Calls, outcome, short_complaint},
 };
 use crate::{Stage, StepsFuture, Stop};
 
-/// How many members are named in a report.
+/// Maximum number of members named in a report.
 const NAMED: usize = 5;
 
 pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_> {
@@ -21,7 +21,7 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
         let Some(base) = &plan.base else { return Ok(()) };
         let what = "all arguments";
         let first = calls.call(stage, Some(base), what).await?;
-        if first.is_none_or(|reply| verdict(&reply) != Verdict::Done) {
+        if first.is_none_or(|reply| outcome(&reply) != CallOutcome::Done) {
             let reason = "a call with all arguments does not succeed either".to_owned();
             return Err(Stop::Skip(reason));
         }
@@ -29,14 +29,14 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
         for (pointer, arguments) in &plan.without {
             let what = "an optional argument left out";
             let Some(reply) = calls.call(stage, Some(arguments), what).await? else { break };
-            if matches!(verdict(&reply), Verdict::Failed | Verdict::Refused(_)) {
+            if matches!(outcome(&reply), CallOutcome::Failed | CallOutcome::Refused(_)) {
                 refused.push((pointer, reply));
             }
         }
         let Some((_, reply)) = refused.first() else { return Ok(()) };
-        // It may have stopped working altogether.
+        // The tool may have stopped working altogether.
         let again = calls.call(stage, Some(base), what).await?;
-        if again.is_none_or(|reply| verdict(&reply) != Verdict::Done) {
+        if again.is_none_or(|reply| outcome(&reply) != CallOutcome::Done) {
             return Ok(());
         }
         let names: Vec<&str> = refused.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
@@ -59,11 +59,11 @@ pub(super) fn no_arguments(stage: &mut Stage, subject: Arc<Subject>) -> StepsFut
         let mut calls = Calls::of(&subject, stage).await?;
         let what = "no arguments";
         let Some(without) = calls.call(stage, None, what).await? else { return Ok(()) };
-        if !matches!(verdict(&without), Verdict::Failed | Verdict::Refused(_)) {
+        if !matches!(outcome(&without), CallOutcome::Failed | CallOutcome::Refused(_)) {
             return Ok(());
         }
         let Some(empty) = calls.call(stage, Some(&json!({})), what).await? else { return Ok(()) };
-        if verdict(&empty) == Verdict::Done {
+        if outcome(&empty) == CallOutcome::Done {
             let error = short_complaint(&without);
             let message = format!(
                 "`{}` can be called with `\"arguments\":{{}}`, but not without: {error}",

@@ -6,34 +6,33 @@ use crate::{
     values::{Broken, Hostile, Reason, Valid, Values},
 };
 
-/// Words with which tools say that they return what they are given.
+/// Words by which tools are recognized as echo tools.
 const ECHOES: [&str; 3] = ["echo", "repeat", "parrot"];
 
-/// What a tool is called with at one revision.
+/// The plan for calling a tool at one revision.
 #[derive(Debug, Default)]
 pub(super) struct Plan {
-    /// What its schema allows; `None` if it has none that can be used.
+    /// Values for its schema; `None` if the schema cannot be used.
     pub(super) values: Option<Values>,
-    /// Why nobody can use its schema.
+    /// The broken reference that makes its schema unusable.
     pub(super) lost_reference: Option<String>,
-    /// Whether it runs only as a task, which is another way to call it.
+    /// Whether it can only be run as a task.
     pub(super) is_task: bool,
-    /// Arguments that others are made from: those that were given for it, or all that it takes.
+    /// Base arguments from which others are derived: sample arguments, or all that the schema has.
     pub(super) base: Option<Value>,
     pub(super) valid: Vec<Valid>,
-    /// The base without something optional, and what that is.
+    /// The base without one optional member each, with the pointer to it.
     pub(super) without: Vec<(String, Value)>,
     pub(super) broken: Vec<Broken>,
     pub(super) hostile: Vec<Hostile>,
     /// Whether it can be called without arguments.
     pub(super) needs_nothing: bool,
-    /// Whether it says that it returns what it is given.
+    /// Whether it appears to be an echo tool.
     pub(super) echoes: bool,
 }
 
 impl Plan {
-    /// The plan for a tool, with the arguments that were given for it and as many calls as it has
-    /// a share in.
+    /// Makes the plan for a tool, with its sample arguments and its number of calls.
     pub(super) fn of(
         tool: &Value,
         revision: Revision,
@@ -53,8 +52,8 @@ impl Plan {
             None => values.full(&mut random).or_else(|| values.least(&mut random)),
         };
         valid.extend(values.valid(&mut random, share * 3 / 10));
-        // What has all members comes first: numbers without a default are small, defaults need not
-        // be, and the first call should not take long.
+        // Values with all members come first: numbers without a default are small, while defaults
+        // may be large, and the first call should be fast.
         valid.sort_by_key(|valid| !matches!(valid.reason, Reason::Given | Reason::Full));
         valid.truncate(share * 3 / 10);
         let made = base.clone().unwrap_or_default();
@@ -81,7 +80,7 @@ impl Plan {
         }
     }
 
-    /// Whether nobody can find fault with arguments that fit.
+    /// Whether valid arguments leave no reason to refuse them.
     pub(super) fn leaves_no_doubt(&self, valid: &Valid) -> bool {
         valid.reason == Reason::Given
             || self.values.as_ref().is_some_and(|values| values.leaves_no_doubt(&valid.value))

@@ -1,5 +1,5 @@
-//! Prompts: with all arguments, without each that is optional, without each that is required, with
-//! strange texts, and with the completions of their arguments.
+//! Probes of prompts: with all arguments, without optional ones, without required ones, with
+//! unusual texts, and with completions.
 
 use std::sync::Arc;
 
@@ -8,22 +8,22 @@ use serde_json::{Map, Value, json};
 
 use super::{Listed, calls::short_complaint, listed, made, shown};
 use crate::{
-    Conversation, Found, Probe, Reply, Settings, Stage, StepsFuture, Stop, discover::all_pages,
+    Conversation, Discovery, Probe, Reply, Settings, Stage, StepsFuture, Stop, discover::all_pages,
     values::hostile_texts,
 };
 
-/// How many arguments of a prompt are looked at.
+/// Maximum number of arguments to try per prompt.
 const ARGUMENTS: usize = 20;
 
-/// How many of them are completed.
+/// Maximum number of arguments to complete.
 const COMPLETED: usize = 3;
 
-/// What an argument is given.
+/// The value for an argument.
 const WORD: &str = "plumb";
 
 type PromptSteps = for<'s> fn(&'s mut Stage, Arc<Listed>) -> StepsFuture<'s>;
 
-pub(super) fn probes(found: &Found, _settings: &Settings) -> Vec<Probe> {
+pub(super) fn probes(found: &Discovery, _settings: &Settings) -> Vec<Probe> {
     let mut probes = Vec::new();
     for prompt in listed(found, |offer| &offer.prompts, "name") {
         let Some(newest) = prompt.newest().map(|(_, entry)| entry.clone()) else { continue };
@@ -38,15 +38,15 @@ pub(super) fn probes(found: &Found, _settings: &Settings) -> Vec<Probe> {
                 }));
             };
         let get = |given: &[String]| shown("prompts/get", &params(&name, given, WORD));
-        add("valid", "it can be had", vec![get(&all)], valid);
+        add("valid", "it can be retrieved", vec![get(&all)], valid);
         if all.len() > required.len() {
-            add("optional", "what is optional can be left out", vec![get(&required)], optional);
+            add("optional", "optional arguments can be left out", vec![get(&required)], optional);
         }
         if !required.is_empty() {
-            add("invalid", "what is required must be there", vec![get(&[])], invalid);
+            add("invalid", "missing required arguments are refused", vec![get(&[])], invalid);
         }
         if !all.is_empty() {
-            add("hostile", "strange texts do no harm", Vec::new(), hostile);
+            add("hostile", "unusual texts are handled", Vec::new(), hostile);
         }
     }
     probes
@@ -60,8 +60,8 @@ fn valid(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
         let is_certain = all.is_empty() || reply.error_code() == Some(-32601);
         if reply.is_error() && is_certain {
             let error = short_complaint(&reply);
-            let message = format!("`{}` is listed, but cannot be had: {error}", prompt.name);
-            let help = "serve what you list, or do not list it";
+            let message = format!("`{}` is listed, but cannot be retrieved: {error}", prompt.name);
+            let help = "support what you list, or do not list it";
             let rule = &behaviour::LISTED_PROMPT_UNAVAILABLE;
             stage.fail(rule, &talk, reply.line(), message, help);
         }
@@ -74,7 +74,7 @@ fn optional(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
         let (talk, entry) = on(stage, &prompt).await?;
         let (all, required) = (arguments(&entry), required(&entry));
         if get(stage, &talk, &prompt.name, &all, WORD).await?.is_error() {
-            let reason = "it cannot be had with all arguments either".to_owned();
+            let reason = "it cannot be retrieved with all arguments either".to_owned();
             return Err(Stop::Skip(reason));
         }
         let optional = all.iter().filter(|name| !required.contains(name));
@@ -90,7 +90,7 @@ fn optional(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
             let (name, error) = (&prompt.name, short_complaint(&reply));
             let message =
                 format!("`{name}` fails without `{left_out}`, which is optional: {error}");
-            let help = "list the argument with `\"required\": true`, or do without it";
+            let help = "declare the argument with `\"required\": true`, or accept its absence";
             let rule = &behaviour::OPTIONAL_ARGUMENT_REQUIRED;
             stage.fail(rule, &talk, reply.line(), message, help);
             break;
@@ -116,7 +116,8 @@ fn invalid(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
             stage.speak_for(rule);
             if let Some((missing, reply)) = accepted {
                 let name = &prompt.name;
-                let message = format!("`{name}` can be had without `{missing}`, which is required");
+                let message =
+                    format!("`{name}` can be retrieved without `{missing}`, which is required");
                 let help = "answer with the error -32602";
                 stage.fail(rule, &talk, reply.line(), message, help);
             }
@@ -125,7 +126,7 @@ fn invalid(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
     })
 }
 
-/// What comes of strange texts is up to the server: only the rules judge the answers.
+/// The server may accept or refuse unusual texts: only the rules judge the answers.
 fn hostile(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
     Box::pin(async move {
         let (talk, entry) = on(stage, &prompt).await?;
@@ -143,7 +144,7 @@ fn hostile(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
     })
 }
 
-/// Asks for completions of the beginnings of an argument.
+/// Requests completions of an argument.
 async fn complete(
     stage: &Stage,
     talk: &Conversation,
@@ -161,7 +162,7 @@ async fn complete(
     Ok(())
 }
 
-/// The conversation, with the prompt as it is listed there.
+/// The shared conversation, and the prompt as listed at its revision.
 async fn on(stage: &mut Stage, prompt: &Listed) -> Result<(Conversation, Value), Stop> {
     let Some(entry) = prompt.at(stage.revision()) else {
         return Err(Stop::Skip("it is not listed".to_owned()));

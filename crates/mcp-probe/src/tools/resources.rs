@@ -1,21 +1,21 @@
-//! Resources: everything that is listed can be read.
+//! Probes of resources: everything that is listed can be read.
 
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::{Listed, calls::short_complaint, listed, made, shown};
-use crate::{Found, Probe, Reply, Stage, StepsFuture, discover::all_pages};
+use crate::{Discovery, Probe, Reply, Stage, StepsFuture, discover::all_pages};
 
-/// How many resources are read.
+/// Maximum number of resources to read.
 const READ: usize = 100;
 
-pub(super) fn probe(found: &Found) -> Option<Probe> {
+pub(super) fn probe(found: &Discovery) -> Option<Probe> {
     let resources = listed(found, |offer| &offer.resources, "uri");
     let revisions = resources.iter().flat_map(|one| one.revisions().iter());
     let revisions = revisions.fold(mcp_core::Revisions::NONE, mcp_core::Revisions::and);
     let read = |one: &Listed| shown("resources/read", &json!({ "uri": one.name }));
     let preview = resources.iter().take(READ).map(read).collect();
-    let about = "every resource that is listed can be read";
+    let about = "every listed resource can be read";
     let probe = made(resources.first()?, "resources/read", about, preview, steps);
     Some(Probe { revisions, ..probe })
 }
@@ -38,8 +38,8 @@ fn steps(stage: &mut Stage) -> StepsFuture<'_> {
         }
         if let Some((uri, reply)) = changed {
             let other = first_uri(&reply).unwrap_or_default();
-            let message = format!("`{uri}` comes back as `{}`", mcp_core::excerpt(&other, 200));
-            let help = "return the URI that was asked for";
+            let message = format!("`{uri}` was returned as `{}`", mcp_core::excerpt(&other, 200));
+            let help = "return the requested URI";
             stage.fail(&behaviour::RESOURCE_URI_CHANGED, &talk, reply.line(), message, help);
         }
         if !unreadable.is_empty() {
@@ -60,7 +60,7 @@ fn steps(stage: &mut Stage) -> StepsFuture<'_> {
     })
 }
 
-/// Whether contents are those of `uri`: one of them has it, in any spelling, or a URI below it.
+/// Whether contents belong to `uri`: one has this URI, in any spelling, or a URI below it.
 fn names(result: &Value, uri: &str) -> bool {
     let plain = |uri: &str| {
         let uri = uri.to_lowercase().replace("%20", " ");

@@ -13,7 +13,7 @@ use serde_json::Value;
 use super::{Listed, Plan};
 use crate::{Conversation, Seed, Settings, Stage, Stop, discover::all_pages};
 
-/// A tool that may be called, with what is known about it so far.
+/// A tool that may be called, with what earlier probes have shown.
 #[derive(Debug)]
 pub(super) struct Subject {
     listed: Listed,
@@ -24,14 +24,14 @@ pub(super) struct Subject {
     known: Mutex<Known>,
 }
 
-/// What was not answered, over all tools.
+/// Unanswered calls of all tools.
 #[derive(Debug, Default)]
 pub(super) struct Silence {
     tools: AtomicUsize,
     wedged: AtomicUsize,
 }
 
-/// How often a call may leave the server without an answer to anything.
+/// Maximum number of calls after which the server stopped answering.
 const WEDGED: usize = 4;
 
 #[derive(Debug, Default)]
@@ -39,9 +39,9 @@ struct Known {
     plans: BTreeMap<Revision, Arc<Plan>>,
     /// The revisions at which a call of it was answered.
     answered: BTreeSet<Revision>,
-    /// Those at which a call took too long.
+    /// The revisions at which a call took too long.
     slow: BTreeSet<Revision>,
-    /// Those at which all calls of a probe together took too long.
+    /// The revisions at which all calls of a probe together took too long.
     long: BTreeSet<Revision>,
 }
 
@@ -79,12 +79,12 @@ impl Subject {
         self.plan(self.listed.newest()?.0)
     }
 
-    /// The plan for a stage, and a conversation in which the tool was listed, so that the rules
-    /// know its schemas.
+    /// The plan for the revision of a stage, and a conversation in which the tool was listed, so
+    /// that the rules know its schemas.
     ///
     /// # Errors
     ///
-    /// If there is nothing to call it with, or it is too slow.
+    /// If there are no arguments to call it with, or it is too slow.
     pub(super) async fn on(&self, stage: &mut Stage) -> Result<(Arc<Plan>, Conversation), Stop> {
         let skip = |reason: &str| Err(Stop::Skip(reason.to_owned()));
         let Some(plan) = self.plan(stage.revision()) else { return skip("it is not listed") };
@@ -92,20 +92,20 @@ impl Subject {
             let talk = stage.shared().await?;
             let (name, line) = (self.name(), talk.recording().len() as u64);
             let message = format!("the input schema of `{name}` cannot be used: {lost}");
-            let help = "put the definition into the schema, under `$defs`";
+            let help = "include the definition in the schema, under `$defs`";
             stage.fail(&behaviour::TOOL_SCHEMA_UNRESOLVABLE, &talk, line, message, help);
         }
         if plan.is_task {
-            return skip("it runs only as a task");
+            return skip("it can only be run as a task");
         }
         if plan.values.is_none() {
             return skip("its input schema cannot be used");
         }
         if plan.base.is_none() {
-            return skip("no arguments could be made for its input schema");
+            return skip("no arguments could be generated for its input schema");
         }
         if self.silence.wedged.load(Ordering::Relaxed) >= WEDGED {
-            return skip("calls have left the server without an answer to anything too often");
+            return skip("too many calls made the server stop answering");
         }
         if self.is_slow(stage.revision()) {
             return skip("its calls take too long");
@@ -131,7 +131,7 @@ impl Subject {
         self.known().slow.contains(&revision)
     }
 
-    /// How many tools did not answer at all so far, counted once for each revision.
+    /// The number of tools that never answered, counted once per revision.
     pub(super) fn silent_tools(&self) -> usize {
         self.silence.tools.load(Ordering::Relaxed)
     }
@@ -152,7 +152,7 @@ impl Subject {
         self.silence.tools.fetch_add(usize::from(!has_answered), Ordering::Relaxed);
     }
 
-    /// Notes that the server answers nothing after a call.
+    /// Notes that the server stopped answering after a call.
     pub(super) fn note_wedged(&self) {
         self.silence.wedged.fetch_add(1, Ordering::Relaxed);
     }

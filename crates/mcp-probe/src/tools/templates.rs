@@ -1,5 +1,5 @@
-//! Resource templates, expanded with completions, plain and strange values. What can be read is up
-//! to the server: only the rules judge the answers.
+//! Probes of resource templates, expanded with completions, plain and unusual values. The server
+//! may refuse any of them: only the rules judge the answers.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 
 use super::{Listed, listed, made, shown};
 use crate::{
-    Conversation, Found, Probe, Settings, Stage, StepsFuture, Stop, values::hostile_texts,
+    Conversation, Discovery, Probe, Settings, Stage, StepsFuture, Stop, values::hostile_texts,
 };
 
-/// How many variables of a template are looked at.
+/// Maximum number of variables per template.
 const VARIABLES: usize = 10;
-/// The longest value: URIs of a hundred thousand characters are nobody's business.
+/// Maximum length of a value: much longer URIs are unrealistic.
 const LONGEST: usize = 2_000;
 
-pub(super) fn probes(found: &Found, _settings: &Settings) -> Vec<Probe> {
+pub(super) fn probes(found: &Discovery, _settings: &Settings) -> Vec<Probe> {
     let templates = listed(found, |offer| &offer.templates, "uriTemplate");
     let usable = templates.into_iter().filter(|one| mcp_schema::uri_template(&one.name).is_ok());
     usable
@@ -24,7 +24,7 @@ pub(super) fn probes(found: &Found, _settings: &Settings) -> Vec<Probe> {
             let read =
                 |value| shown("resources/read", &json!({ "uri": expand(&template.name, value) }));
             let preview = vec![read("plumb")];
-            let about = "whatever is put into the template does no harm";
+            let about = "any value in the template is handled";
             let subject = Arc::clone(&template);
             let name = format!("templates/{}", template.name);
             made(&template, &name, about, preview, move |stage| steps(stage, Arc::clone(&subject)))
@@ -53,7 +53,7 @@ fn steps(stage: &mut Stage, template: Arc<Listed>) -> StepsFuture<'_> {
     })
 }
 
-/// The template with the first value that the server proposes for each variable.
+/// Expands the template with the server's first completion for each variable.
 async fn completed(
     stage: &Stage,
     talk: &Conversation,
@@ -81,7 +81,7 @@ async fn completed(
     }))
 }
 
-/// The template with the same value for each variable.
+/// Expands the template with the same value for each variable.
 fn expand(template: &str, value: &str) -> String {
     expand_with(template, |_| value)
 }
@@ -132,7 +132,7 @@ fn variables(template: &str) -> Vec<String> {
     names.map(|variable| plain_name(variable).0.to_owned()).collect()
 }
 
-/// A variable's name, and how many characters of its value are wanted.
+/// The name of a variable, and the maximum number of characters of its value.
 fn plain_name(variable: &str) -> (&str, usize) {
     let variable = variable.trim_end_matches('*');
     match variable.split_once(':') {
@@ -148,7 +148,7 @@ fn encode(value: &str, keeps_reserved: bool, uri: &mut String) {
         if is_plain || (keeps_reserved && ":/?#[]@!$&'()*+,;=".contains(letter)) {
             uri.push(letter);
         } else {
-            // A string takes everything.
+            // Writing to a string does not fail.
             let _ = write!(uri, "%{byte:02X}");
         }
     }

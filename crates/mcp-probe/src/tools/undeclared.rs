@@ -1,5 +1,5 @@
-//! Calls by a client that offers nothing: whatever the server asks it for, the rules know that it
-//! must not.
+//! Calls by a client without capabilities: the rules report every request that the server must not
+//! send to it.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use mcp_core::Revisions;
 use serde_json::json;
 
 use super::{Subject, calls::params, made, shown_call};
-use crate::{Opening, Probe, Stage, Stop, Trouble, discover::all_pages};
+use crate::{ConversationError, Opening, Probe, Stage, Stop, discover::all_pages};
 
-/// How many tools are called.
+/// Maximum number of tools to call.
 const TOOLS: usize = 50;
 
 pub(super) fn probe(subjects: Vec<Arc<Subject>>) -> Option<Probe> {
     let first = Arc::clone(subjects.first()?);
     let all = subjects.iter().map(|subject| subject.listed().revisions());
     let all = all.flat_map(Revisions::iter).fold(Revisions::NONE, Revisions::and);
-    let about = "a client that offers nothing is asked for nothing";
+    let about = "a client without capabilities gets no requests";
     let plans =
         subjects.iter().filter_map(|subject| Some((subject.name(), subject.newest_plan()?)));
     let preview = plans.filter_map(|(name, plan)| Some(shown_call(name, plan.base.as_ref()?)));
@@ -40,12 +40,12 @@ async fn steps(stage: &mut Stage, subjects: &[Arc<Subject>]) -> Result<(), Stop>
         stage.spend_call()?;
         match talk.request("tools/call", params(subject.name(), Some(base))).await {
             Ok(_) => {}
-            // How long it takes is not the question here.
-            Err(Trouble::Unanswered { .. }) => {
+            // A timeout is no failure here.
+            Err(ConversationError::Unanswered { .. }) => {
                 talk.disregard();
                 break;
             }
-            Err(trouble) => return Err(trouble.into()),
+            Err(error) => return Err(error.into()),
         }
     }
     Ok(())

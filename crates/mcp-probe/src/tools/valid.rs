@@ -1,4 +1,4 @@
-//! Calls that fit the schema.
+//! Probes with valid arguments.
 
 use std::sync::Arc;
 
@@ -7,11 +7,11 @@ use serde_json::json;
 
 use super::{
     Subject,
-    calls::{self, Calls, Verdict, complaint, short_complaint, verdict},
+    calls::{self, CallOutcome, Calls, complaint, outcome, short_complaint},
 };
 use crate::{Reply, Stage, StepsFuture, Stop, values::Reason};
 
-/// A tool that no server has.
+/// The name of a tool that no server has.
 const NO_TOOL: &str = "plumb-no-such-tool";
 
 pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_> {
@@ -23,31 +23,31 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
             else {
                 break;
             };
-            let verdict = verdict(&reply);
-            if matches!(verdict, Verdict::Done | Verdict::Unfinished) {
+            let outcome = outcome(&reply);
+            if matches!(outcome, CallOutcome::Done | CallOutcome::Unfinished) {
                 continue;
             }
-            if verdict == Verdict::Refused(-32601)
+            if outcome == CallOutcome::Refused(-32601)
                 || (index == 0 && is_unknown(stage, &calls, &subject, &reply).await?)
             {
                 let error = short_complaint(&reply);
                 let message =
                     format!("`{}` is listed, but cannot be called: {error}", subject.name());
-                let help = "serve what you list, or do not list it";
+                let help = "support what you list, or do not list it";
                 let rule = &behaviour::LISTED_TOOL_UNKNOWN;
                 stage.fail(rule, &calls.talk, reply.line(), message, help);
                 break;
             }
-            // What is left out is looked at by another probe.
+            // Another probe leaves out optional members.
             let is_whole = plan.without.is_empty()
                 || matches!(valid.reason, Reason::Given | Reason::Full | Reason::Edge(_));
-            if verdict == Verdict::Refused(-32602) && is_whole && plan.leaves_no_doubt(valid) {
+            if outcome == CallOutcome::Refused(-32602) && is_whole && plan.leaves_no_doubt(valid) {
                 let (name, error) = (subject.name(), short_complaint(&reply));
                 let message = format!(
-                    "`{name}` refuses arguments that fit its schema, {}: {error}",
+                    "`{name}` refused arguments that match its schema, {}: {error}",
                     mcp_core::excerpt(&valid.value.to_string(), 200)
                 );
-                let help = "put the constraint into the schema, or fail with `isError`";
+                let help = "add the constraint to the schema, or answer with `isError`";
                 let rule = &behaviour::VALID_ARGUMENTS_REFUSED;
                 stage.fail(rule, &calls.talk, reply.line(), message, help);
                 break;
@@ -57,7 +57,7 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
     })
 }
 
-/// Whether the server says of a listed tool what it says of one that does not exist.
+/// Whether the server answers for a listed tool as for one that does not exist.
 async fn is_unknown(
     stage: &mut Stage,
     calls: &Calls<'_>,
@@ -71,12 +71,12 @@ async fn is_unknown(
     stage.spend_call()?;
     let params = calls::params(NO_TOOL, Some(&json!({})));
     let other = calls.talk.request("tools/call", params).await?;
-    let is_same_kind = other.is_error() == reply.is_error() && verdict(&other) != Verdict::Done;
+    let is_same_kind = other.is_error() == reply.is_error() && outcome(&other) != CallOutcome::Done;
     Ok(is_same_kind && complaint(&other) == said.replace(subject.name(), NO_TOOL))
 }
 
-/// Whether a complaint is that there is no such tool, and not that something else is missing, which
-/// may be the same for every tool.
+/// Whether an error text says that the tool does not exist, rather than that something else is
+/// missing.
 fn is_about_tools(complaint: &str, name: &str) -> bool {
     let said = complaint.to_lowercase();
     let is_missing = ["unknown", "not found", "no such", "no tool", "not exist", "invalid"];

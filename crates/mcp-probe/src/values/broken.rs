@@ -1,4 +1,4 @@
-//! Values that do not fit, for one reason.
+//! Invalid values that break exactly one constraint.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,21 +12,21 @@ use super::{
     valid::repeated,
 };
 
-/// How many changes are tried at most.
+/// Maximum number of changes to try.
 const TRIED: usize = 512;
 
-/// A value that does not fit, and how it was made from one that does.
+/// An invalid value, and how it was derived from a valid one.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Broken {
     /// The value.
     pub(crate) value: Value,
-    /// The place that was changed, as a JSON pointer.
+    /// The changed place, as a JSON pointer.
     pub(crate) pointer: String,
-    /// The keyword that this breaks.
+    /// The keyword that is broken.
     pub(crate) keyword: &'static str,
-    /// What was there; `None` if nothing was.
+    /// The value before; `None` if absent.
     pub(crate) before: Option<Value>,
-    /// What is there now; `None` if nothing is.
+    /// The value now; `None` if absent.
     pub(crate) after: Option<Value>,
 }
 
@@ -46,7 +46,7 @@ pub(super) fn broken(values: &Values, base: &Value, most: usize) -> Vec<Broken> 
         found.push((*count, Broken { value, pointer, keyword, before, after }));
         *count += 1;
     }
-    // Stable: outer places stay first.
+    // A stable sort keeps outer places first.
     found.sort_by_key(|(count, _)| *count);
     found.into_iter().take(most).map(|(_, broken)| broken).collect()
 }
@@ -57,7 +57,7 @@ struct Change {
     after: Option<Value>,
 }
 
-/// Changes at a place that should break what its schema says.
+/// Changes at a place that should violate its schema.
 fn changes(place: &Place<'_, '_>) -> Vec<Change> {
     let mut changes = Vec::new();
     let mut change = |pointer: String, keyword, after| {
@@ -134,8 +134,8 @@ fn change_text(
     }
 }
 
-/// Values of another type: a plain one that no conversion turns into the right one, and what is
-/// there with one level of nesting more or less.
+/// Values of other types: plain ones that cannot be converted to the right type, and the current
+/// value with one level of nesting more or less.
 fn wrong_types(place: &Place<'_, '_>) -> Vec<Value> {
     // The arguments themselves must be an object, or the request is malformed.
     if place.shape.types == Types::ALL || place.pointer.is_empty() {
@@ -153,7 +153,7 @@ fn wrong_types(place: &Place<'_, '_>) -> Vec<Value> {
     wrong
 }
 
-/// A value of the same type that is something else.
+/// A different value of the same type.
 fn unlike(value: &Value) -> Value {
     match value {
         Value::String(_) => json!("plumb-none-of-these"),

@@ -1,10 +1,10 @@
 use serde_json::Value;
 
-/// How many schemas are looked at for an anchor.
+/// Maximum number of schemas to search for an anchor.
 const SEARCHED: usize = 10_000;
 
-/// A schema with what its references lead to. Nothing is fetched: references to other documents
-/// lead nowhere.
+/// A schema document with resolution of references. Nothing is fetched: references to other
+/// documents do not resolve.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Document<'s> {
     root: &'s Value,
@@ -19,11 +19,11 @@ impl<'s> Document<'s> {
         self.root
     }
 
-    /// What a reference leads to.
+    /// Resolves a reference.
     pub(super) fn resolve(self, reference: &str) -> Option<&'s Value> {
         let fragment = match reference.strip_prefix('#') {
             Some(fragment) => fragment,
-            // The document's own name may be spelled out.
+            // The reference may include the document's own `$id`.
             None => reference.strip_prefix(self.root.get("$id")?.as_str()?)?.strip_prefix('#')?,
         };
         if fragment.is_empty() || fragment.starts_with('/') {

@@ -1,4 +1,4 @@
-//! Values that fit, but that careless programs stumble over.
+//! Valid values that careless programs mishandle.
 
 use std::fmt;
 
@@ -10,28 +10,28 @@ use super::{
     text,
 };
 
-/// How many places one text or number goes to.
+/// Maximum number of places for one text or number.
 const PLACES: usize = 8;
-/// How many are tried for that.
+/// Maximum number of places to try.
 const TRIED: usize = 16;
-/// How large a value may become in bytes.
+/// Maximum size of a value, in bytes.
 const BYTES: usize = 256 << 10;
 
-/// A value that fits.
+/// A valid hostile value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Hostile {
     /// The value.
     pub(crate) value: Value,
-    /// What is in it.
-    pub(crate) malice: Malice,
-    /// Where, as JSON pointers.
+    /// What is hostile about it.
+    pub(crate) kind: HostileKind,
+    /// The places that contain it, as JSON pointers.
     pub(crate) pointers: Vec<String>,
 }
 
-/// What is hostile about a value.
+/// The kinds of hostile values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Malice {
-    /// Texts without a character.
+pub(crate) enum HostileKind {
+    /// Empty strings.
     Empty,
     /// Nothing but white space.
     Blank,
@@ -41,93 +41,93 @@ pub(crate) enum Malice {
     Emoji,
     /// U+0000.
     Nul,
-    /// Marks that reverse the order of what follows.
+    /// Marks that reverse the order of the following text.
     RightToLeft,
-    /// Characters that are composed of many.
+    /// Characters composed of many code points.
     Combining,
     /// Quotes, backslashes, line feeds.
     Quotes,
-    /// A path that leads out of where it should.
+    /// A path that leaves its directory.
     Path,
-    /// A path of Windows, and a name that is a device there.
+    /// A Windows path, and the name of a Windows device.
     WindowsPath,
-    /// What a database might execute.
+    /// Text that a database might execute.
     Sql,
-    /// What a shell might execute.
+    /// Text that a shell might execute.
     Shell,
-    /// What a page might execute.
+    /// Text that a web page might execute.
     Markup,
-    /// What a template engine or a formatting function might expand.
+    /// Text that a template engine or a formatting function might expand.
     Template,
     /// A name that is special in JavaScript.
     Prototype,
     /// A number that does not survive a floating-point representation.
     BeyondDouble,
-    /// The greatest and the least integers.
+    /// The largest and the smallest integers.
     Extreme,
     /// Numbers that are tiny, huge, or a negative zero.
     Fraction,
-    /// Members that nobody asked for, where they are allowed.
+    /// Additional members, where they are allowed.
     ExtraMembers,
 }
 
-impl fmt::Display for Malice {
+impl fmt::Display for HostileKind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Malice::Empty => "empty text",
-            Malice::Blank => "nothing but white space",
-            Malice::Long => "very long text",
-            Malice::Emoji => "emoji",
-            Malice::Nul => "U+0000",
-            Malice::RightToLeft => "text that runs from right to left",
-            Malice::Combining => "combining characters",
-            Malice::Quotes => "quotes and control characters",
-            Malice::Path => "a path that leads elsewhere",
-            Malice::WindowsPath => "a path of Windows",
-            Malice::Sql => "what looks like SQL",
-            Malice::Shell => "what looks like a shell command",
-            Malice::Markup => "what looks like HTML",
-            Malice::Template => "what looks like a template",
-            Malice::Prototype => "`__proto__`",
-            Malice::BeyondDouble => "2^53 + 1",
-            Malice::Extreme => "the greatest or least integer",
-            Malice::Fraction => "an extreme floating-point number",
-            Malice::ExtraMembers => "members named `__proto__` and `constructor`",
+            HostileKind::Empty => "empty text",
+            HostileKind::Blank => "nothing but white space",
+            HostileKind::Long => "very long text",
+            HostileKind::Emoji => "emoji",
+            HostileKind::Nul => "U+0000",
+            HostileKind::RightToLeft => "text that runs from right to left",
+            HostileKind::Combining => "combining characters",
+            HostileKind::Quotes => "quotes and control characters",
+            HostileKind::Path => "a path that leaves its directory",
+            HostileKind::WindowsPath => "a Windows path",
+            HostileKind::Sql => "text that looks like SQL",
+            HostileKind::Shell => "text that looks like a shell command",
+            HostileKind::Markup => "text that looks like HTML",
+            HostileKind::Template => "text that looks like a template",
+            HostileKind::Prototype => "`__proto__`",
+            HostileKind::BeyondDouble => "2^53 + 1",
+            HostileKind::Extreme => "the largest or smallest integer",
+            HostileKind::Fraction => "an extreme floating-point number",
+            HostileKind::ExtraMembers => "members named `__proto__` and `constructor`",
         })
     }
 }
 
-/// The texts, each with what is hostile about it.
-pub(crate) fn texts() -> Vec<(Malice, Value)> {
+/// The hostile texts, with their kinds.
+pub(crate) fn texts() -> Vec<(HostileKind, Value)> {
     let long = text::of_length("plumb ", text::LONGEST).unwrap_or_default();
     let texts = [
-        (Malice::Empty, ""),
-        (Malice::Emoji, "👩‍👩‍👧‍👦🏳️‍🌈\u{10ffff}"),
-        (Malice::Nul, "plumb\u{0}plumb"),
-        (Malice::Path, "../../../../../../etc/passwd"),
-        (Malice::Quotes, "\"'`\\\r\n\t{}[]</\u{7f}\u{2028}"),
-        (Malice::RightToLeft, "\u{202e}bmulp\u{202c} \u{200f}شلوم"),
-        (Malice::Sql, "' OR '1'='1'; DROP TABLE plumb; --"),
-        (Malice::Shell, "$(echo plumb) `echo plumb`; echo plumb | cat & "),
-        (Malice::Markup, "<script>alert('plumb')</script><img src=x onerror=alert(1)>"),
-        (Malice::Template, "{{7*7}} ${7*7} #{7*7} %s%n%x {0} ${jndi:ldap://plumb.invalid/a}"),
-        (Malice::WindowsPath, "C:\\..\\..\\Windows\\win.ini\\CON"),
-        (Malice::Prototype, "__proto__"),
-        (Malice::Blank, " \u{a0}\u{3000}\u{feff} "),
-        (Malice::Combining, "Z\u{351}\u{36b}\u{343}a\u{363}\u{366}lgo \u{1100}\u{1161}"),
+        (HostileKind::Empty, ""),
+        (HostileKind::Emoji, "👩‍👩‍👧‍👦🏳️‍🌈\u{10ffff}"),
+        (HostileKind::Nul, "plumb\u{0}plumb"),
+        (HostileKind::Path, "../../../../../../etc/passwd"),
+        (HostileKind::Quotes, "\"'`\\\r\n\t{}[]</\u{7f}\u{2028}"),
+        (HostileKind::RightToLeft, "\u{202e}bmulp\u{202c} \u{200f}شلوم"),
+        (HostileKind::Sql, "' OR '1'='1'; DROP TABLE plumb; --"),
+        (HostileKind::Shell, "$(echo plumb) `echo plumb`; echo plumb | cat & "),
+        (HostileKind::Markup, "<script>alert('plumb')</script><img src=x onerror=alert(1)>"),
+        (HostileKind::Template, "{{7*7}} ${7*7} #{7*7} %s%n%x {0} ${jndi:ldap://plumb.invalid/a}"),
+        (HostileKind::WindowsPath, "C:\\..\\..\\Windows\\win.ini\\CON"),
+        (HostileKind::Prototype, "__proto__"),
+        (HostileKind::Blank, " \u{a0}\u{3000}\u{feff} "),
+        (HostileKind::Combining, "Z\u{351}\u{36b}\u{343}a\u{363}\u{366}lgo \u{1100}\u{1161}"),
     ];
-    let texts = texts.into_iter().map(|(malice, text)| (malice, json!(text)));
-    texts.chain([(Malice::Long, json!(long))]).collect()
+    let texts = texts.into_iter().map(|(kind, text)| (kind, json!(text)));
+    texts.chain([(HostileKind::Long, json!(long))]).collect()
 }
 
-fn numbers() -> Vec<(Malice, Value)> {
+fn numbers() -> Vec<(HostileKind, Value)> {
     vec![
-        (Malice::BeyondDouble, json!(9_007_199_254_740_993_i64)),
-        (Malice::Extreme, json!(i64::MIN)),
-        (Malice::Extreme, json!(u64::MAX)),
-        (Malice::Fraction, json!(-0.0)),
-        (Malice::Fraction, json!(5e-324)),
-        (Malice::Fraction, json!(1.797_693_134_862_315_7e308)),
+        (HostileKind::BeyondDouble, json!(9_007_199_254_740_993_i64)),
+        (HostileKind::Extreme, json!(i64::MIN)),
+        (HostileKind::Extreme, json!(u64::MAX)),
+        (HostileKind::Fraction, json!(-0.0)),
+        (HostileKind::Fraction, json!(5e-324)),
+        (HostileKind::Fraction, json!(1.797_693_134_862_315_7e308)),
     ]
 }
 
@@ -137,11 +137,11 @@ pub(super) fn hostile(values: &Values, base: &Value, most: usize) -> Vec<Hostile
         places.iter().filter(|place| kind(place.value)).collect()
     };
     let (strings, integers) = (of(Value::is_string), of(Value::is_number));
-    let texts = texts().into_iter().map(|(malice, text)| (malice, text, &strings));
-    let numbers = numbers().into_iter().map(|(malice, number)| (malice, number, &integers));
+    let texts = texts().into_iter().map(|(kind, text)| (kind, text, &strings));
+    let numbers = numbers().into_iter().map(|(kind, number)| (kind, number, &integers));
     let mut found: Vec<Hostile> = texts
         .chain(numbers)
-        .filter_map(|(malice, value, places)| spread(values, base, places, malice, &value))
+        .filter_map(|(kind, value, places)| spread(values, base, places, kind, &value))
         .collect();
     let extra = json!({ "__proto__": { "plumb": true }, "constructor": "plumb", "": "plumb" });
     for place in places.iter().filter(|place| place.value.is_object()).take(1) {
@@ -152,21 +152,23 @@ pub(super) fn hostile(values: &Values, base: &Value, most: usize) -> Vec<Hostile
         let Some(value) = replaced(base, &place.pointer, Some(members)) else { continue };
         if values.accepts(&value) {
             let pointers = vec![place.pointer.clone()];
-            found.push(Hostile { value, malice: Malice::ExtraMembers, pointers });
+            found.push(Hostile { value, kind: HostileKind::ExtraMembers, pointers });
         }
     }
-    // Fewer of everything rather than nothing of some.
-    found.sort_by_key(|hostile| matches!(hostile.malice, Malice::Extreme | Malice::Fraction));
+    // Prefer a few of every kind to all of some kinds.
+    found.sort_by_key(|hostile| {
+        matches!(hostile.kind, HostileKind::Extreme | HostileKind::Fraction)
+    });
     found.truncate(most);
     found
 }
 
-/// The value with something at every place where it fits.
+/// Puts a value at every place where it is valid.
 fn spread(
     values: &Values,
     base: &Value,
     places: &[&Place<'_, '_>],
-    malice: Malice,
+    kind: HostileKind,
     by: &Value,
 ) -> Option<Hostile> {
     let (mut value, mut pointers) = (base.clone(), Vec::new());
@@ -182,5 +184,5 @@ fn spread(
             pointers.push(place.pointer.clone());
         }
     }
-    (!pointers.is_empty()).then_some(Hostile { value, malice, pointers })
+    (!pointers.is_empty()).then_some(Hostile { value, kind, pointers })
 }

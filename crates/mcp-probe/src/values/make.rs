@@ -1,4 +1,4 @@
-//! Makes values.
+//! Generates values.
 
 use std::collections::BTreeSet;
 
@@ -11,34 +11,34 @@ use super::{
 };
 use crate::Random;
 
-/// How deep optional members and elements go.
+/// Maximum depth of optional members and elements.
 const OPTIONAL_DEPTH: usize = 6;
-/// How deep a value goes at all.
+/// Maximum depth of a value.
 const DEPTH: usize = 24;
-/// How many values one is made of.
+/// Maximum number of nested values.
 const NODES: usize = 2_000;
-/// Bytes of text that one is made of.
+/// Maximum bytes of text in a value.
 const BYTES: usize = 256 << 10;
-/// How often alternatives are tried where the first contradicts the rest.
+/// Maximum attempts at alternatives if the first contradicts the rest.
 const ATTEMPTS: usize = 4;
 
-/// How values are made.
+/// The style of generated values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Style {
-    /// What is required, and of that as little as possible.
+    /// Only what is required, as small as possible.
     Least,
-    /// All members that have a name.
+    /// All named members.
     Full,
-    /// Anything.
+    /// Random.
     Any,
 }
 
-/// Makes one value.
+/// Generates one value.
 #[derive(Debug)]
 pub(super) struct Maker<'s, 'r> {
     document: Document<'s>,
     style: Style,
-    /// The combination of alternatives to take; any if there is none.
+    /// The combination of alternatives to use; random if `None`.
     branch: Option<usize>,
     random: &'r mut Random,
     nodes: usize,
@@ -55,7 +55,7 @@ impl<'s, 'r> Maker<'s, 'r> {
         Maker { document, style, branch, random, nodes: NODES, bytes: BYTES }
     }
 
-    /// A value of the whole schema; `None` if it is not possible within the limits.
+    /// A value for the whole schema; `None` if impossible within the limits.
     pub(super) fn root(&mut self) -> Option<Value> {
         self.value(&[self.document.root()], 0)
     }
@@ -90,7 +90,7 @@ impl<'s, 'r> Maker<'s, 'r> {
         order.copied().find_map(|single| self.of_type(shape, single, depth))
     }
 
-    /// What the schema names itself.
+    /// A value named by the schema itself.
     fn named(&mut self, shape: &Shape<'s>) -> Option<Value> {
         if let Some(constant) = shape.constant {
             return Some(constant.clone());
@@ -103,7 +103,7 @@ impl<'s, 'r> Maker<'s, 'r> {
             })
             .cloned();
         }
-        // Defaults of numbers are often large, and what takes long then takes too long for a test.
+        // Default numbers are often large, which may make calls too slow for a test.
         let default = shape.default.filter(|default| default.is_string() || default.is_boolean());
         let mut examples = shape.examples.iter().copied().chain(default);
         let fits = |value: &&Value| !value.is_object() && shape.types.has(Types::of(value));
@@ -163,7 +163,7 @@ impl<'s, 'r> Maker<'s, 'r> {
         Some(Value::Object(members))
     }
 
-    /// Adds members that others need.
+    /// Adds members required by others.
     fn add_dependent(
         &mut self,
         shape: &Shape<'s>,
@@ -229,7 +229,7 @@ impl<'s, 'r> Maker<'s, 'r> {
         let (mut elements, mut seen) = (Vec::new(), BTreeSet::new());
         for index in 0..count {
             let mut schemas = shape.element(index);
-            // One will do; the first that no other schema is for.
+            // One is enough: the first without its own schema.
             if index == shape.prefix.len().min(count - 1) {
                 schemas.extend(shape.contains);
             }
@@ -247,7 +247,7 @@ impl<'s, 'r> Maker<'s, 'r> {
         Some(Value::Array(elements))
     }
 
-    /// An element that is not there yet.
+    /// An element that differs from the existing ones.
     fn unlike(
         &mut self,
         schemas: &[&'s Value],

@@ -1,5 +1,5 @@
-//! Values made from JSON Schema: those that fit, those that break exactly one constraint, and those
-//! that fit but are meant badly.
+//! Values generated from JSON Schema: valid ones, ones that break exactly one constraint, and valid
+//! but hostile ones.
 //!
 //! ```text
 //! schema ─► Shape of a place (references followed, alternatives chosen, constraints merged)
@@ -8,9 +8,9 @@
 //!                    └─► confirmed by the validator of the rules, or not used
 //! ```
 //!
-//! Whatever is made follows from the schema and the stream of random numbers. How much is made, how
-//! large it is and how long it takes is limited, whatever the schema asks for: of one that wants a
-//! billion elements there are no values.
+//! Generated values depend only on the schema and the stream of random numbers. Their number, their
+//! size and the time spent are limited regardless of the schema: there are no values for one that
+//! requires a billion elements.
 
 mod broken;
 mod document;
@@ -44,10 +44,10 @@ use self::{
 };
 use crate::Random;
 
-/// How often a value is tried to be made.
+/// Maximum attempts to generate a value.
 const ATTEMPTS: usize = 8;
 
-/// The values of one schema.
+/// The values for one schema.
 #[derive(Debug)]
 pub(crate) struct Values {
     schema: Value,
@@ -55,8 +55,8 @@ pub(crate) struct Values {
 }
 
 impl Values {
-    /// Those of a schema that was stated in `revision`. `None` if the schema is unusable, so that
-    /// nothing can be said about any value.
+    /// Values for a schema in `revision`. `None` if the schema is unusable, so that no value can be
+    /// judged.
     pub(crate) fn of(schema: &Value, revision: Revision) -> Option<Values> {
         let text = schema.to_string();
         let mut tape = Tape::new();
@@ -65,7 +65,7 @@ impl Values {
         contract.is_usable().then(|| Values { schema: schema.clone(), contract })
     }
 
-    /// The reference that makes a schema unusable for everybody: it leads nowhere, or in a circle.
+    /// The reference that makes a schema unusable, because it does not resolve or is circular.
     pub(crate) fn lost_reference(schema: &Value) -> Option<String> {
         let text = schema.to_string();
         let mut tape = Tape::new();
@@ -78,60 +78,58 @@ impl Values {
         }
     }
 
-    /// Whether a value surely fits, in whichever dialect the schema is read.
+    /// Whether a value is certainly valid, in every dialect of the schema.
     pub(crate) fn accepts(&self, value: &Value) -> bool {
         judge(value, |node| self.contract.definitely_accepts(node))
     }
 
-    /// Whether a value surely does not fit, in whichever dialect the schema is read. What cannot be
-    /// told is neither accepted nor refused.
+    /// Whether a value is certainly invalid, in every dialect of the schema. An undecidable value
+    /// is neither accepted nor refused.
     pub(crate) fn refuses(&self, value: &Value) -> bool {
         judge(value, |node| self.contract.definitely_rejects(node))
     }
 
-    /// A value with all that is required and nothing else, as small as it can be.
+    /// A value with only what is required, as small as possible.
     pub(crate) fn least(&self, random: &mut Random) -> Option<Value> {
         self.make(Style::Least, random)
     }
 
-    /// A value with all members that it may have, as far as that can be done.
+    /// A value with all optional members, as far as possible.
     pub(crate) fn full(&self, random: &mut Random) -> Option<Value> {
         self.make(Style::Full, random)
     }
 
-    /// Any value that fits.
+    /// A random valid value.
     pub(crate) fn any(&self, random: &mut Random) -> Option<Value> {
         self.make(Style::Any, random)
     }
 
-    /// Up to `most` values that fit, the most telling first: what the schema names as examples,
-    /// without and with everything optional, at every bound, and then any.
+    /// Up to `most` valid values, the most useful first: examples of the schema, without and with
+    /// everything optional, at every bound, then random ones.
     pub(crate) fn valid(&self, random: &mut Random, most: usize) -> Vec<Valid> {
         valid::valid(self, random, most)
     }
 
-    /// Up to `most` values that differ from `base`, which fits, in one place and therefore do not
-    /// fit. Each keyword comes once before one comes twice.
+    /// Up to `most` invalid values that differ from the valid `base` in one place. Each keyword
+    /// occurs once before one occurs twice.
     pub(crate) fn broken(&self, base: &Value, most: usize) -> Vec<Broken> {
         broken::broken(self, base, most)
     }
 
-    /// Up to `most` values that fit as well as `base` does, but with what careless programs stumble
-    /// over.
+    /// Up to `most` valid values derived from `base` that careless programs mishandle.
     pub(crate) fn hostile(&self, base: &Value, most: usize) -> Vec<Hostile> {
         hostile::hostile(self, base, most)
     }
 
-    /// The value without each of the members that it need not have, as far as it then fits, with the
-    /// pointer to what is left out.
+    /// Valid variants of a value without one optional member each, with the pointer to that member.
     pub(crate) fn without(&self, base: &Value) -> Vec<(String, Value)> {
         let mut found = valid::without(self, base);
         found.retain(|(_, value)| self.accepts(value));
         found
     }
 
-    /// Whether the schema says so much about a value that nobody can find fault with it: every
-    /// scalar in it is named by the schema, is a boolean, or lies between two bounds.
+    /// Whether the schema constrains a value so tightly that a tool has no reason to refuse it:
+    /// every scalar is named by the schema, is a boolean, or lies between two bounds.
     pub(crate) fn leaves_no_doubt(&self, value: &Value) -> bool {
         let places = place::places(self.document(), value);
         let is_certain = |place: &place::Place<'_, '_>| match place.value {
@@ -146,7 +144,7 @@ impl Values {
             && places.iter().all(is_certain)
     }
 
-    /// Pointers to the texts of `base` that may be any other text as well.
+    /// Pointers to the strings of `base` that may be any other string as well.
     pub(crate) fn free_texts(&self, base: &Value) -> Vec<String> {
         let places = place::places(self.document(), base);
         let texts = places.into_iter().filter(|place| place.value.is_string());
@@ -161,7 +159,7 @@ impl Values {
             .collect()
     }
 
-    /// `base` with another value at a place, if that fits.
+    /// `base` with another value at a place, if that is valid.
     pub(crate) fn with(&self, base: &Value, pointer: &str, by: Value) -> Option<Value> {
         place::replaced(base, pointer, Some(by)).filter(|value| self.accepts(value))
     }
@@ -172,7 +170,7 @@ impl Values {
 
     fn make(&self, style: Style, random: &mut Random) -> Option<Value> {
         (0..ATTEMPTS).find_map(|attempt| {
-            // Alternatives in their order at first, then any of them.
+            // First the alternatives in order, then random ones.
             let branch = (attempt < ATTEMPTS / 2 && style != Style::Any).then_some(attempt);
             let mut maker = Maker::new(self.document(), style, branch, random);
             maker.root().filter(|value| self.accepts(value))
@@ -180,7 +178,7 @@ impl Values {
     }
 }
 
-/// How many scalars there are in a value.
+/// The number of scalars in a value.
 fn scalars(value: &Value) -> usize {
     match value {
         Value::Object(members) => members.values().map(scalars).sum(),

@@ -3,7 +3,7 @@ use serde_json::{Number, Value, json};
 use super::shape::Types;
 use crate::Random;
 
-/// Beyond this, bounds are as good as none.
+/// Bounds beyond this are treated as absent.
 const FAR: i128 = 1 << 63;
 
 /// The bounds of a number.
@@ -27,11 +27,11 @@ impl Bound {
 }
 
 impl Range {
-    /// Takes what a schema says about it into account.
+    /// Narrows the range by the keywords of a schema.
     pub(super) fn narrow(&mut self, schema: &Value) {
         let bound = |keyword: &str, flag: &str| {
             let value = schema.get(keyword)?.as_number()?.clone();
-            // Draft-04 has a flag beside the bound.
+            // Draft 4 has a boolean beside the bound.
             let is_exclusive = flag.is_empty() || schema.get(flag) == Some(&Value::Bool(true));
             Some(Bound { value, is_exclusive })
         };
@@ -48,7 +48,7 @@ impl Range {
         self.low.is_some() || self.high.is_some() || self.multiple_of.is_some()
     }
 
-    /// Whether it has both bounds, and nothing else is asked for.
+    /// Whether it has both bounds and no other constraints.
     pub(super) fn is_closed(&self) -> bool {
         self.low.is_some() && self.high.is_some()
     }
@@ -63,7 +63,7 @@ impl Range {
         if !types.has(Types::NUMBER) {
             return None;
         }
-        // No integer fits: between the bounds, or beside the only one.
+        // No integer is valid: take the middle of the bounds, or a number near the only one.
         let (low, high) = (self.low.as_ref(), self.high.as_ref());
         let number = match (low.map(Bound::as_f64), high.map(Bound::as_f64)) {
             (Some(low), Some(high)) => f64::midpoint(low, high),
@@ -82,7 +82,7 @@ impl Range {
     pub(super) fn any(&self, types: Types, random: &mut Random) -> Option<Value> {
         let (low, high) = self.integers();
         let width = (high - low).clamp(0, 2_000);
-        // Around zero if that is within the bounds.
+        // Around zero, if that is within the bounds.
         let start = (-width / 2).clamp(low, (high - width).max(low));
         let offset = random.below(u64::try_from(width + 1).unwrap_or(1));
         let number = self.aligned(start + i128::from(offset));
@@ -93,7 +93,7 @@ impl Range {
         if low > high { self.small(types) } else { integer(number) }
     }
 
-    /// The numbers on and next to the bounds, and those that are special anyway.
+    /// The numbers at and next to the bounds, and special ones.
     pub(super) fn edges(&self) -> Vec<Value> {
         let (low, high) = self.integers();
         let mut edges: Vec<Value> = Vec::new();
@@ -108,7 +108,7 @@ impl Range {
         edges
     }
 
-    /// Numbers just outside, with the keyword that each breaks.
+    /// Numbers just outside the bounds, with the keyword that each breaks.
     pub(super) fn outside(&self) -> Vec<(&'static str, Value)> {
         let mut outside = Vec::new();
         let bounds = [
@@ -122,7 +122,8 @@ impl Range {
                 outside.push((keyword, Value::Number(bound.value.clone())));
             }
             let next = bound.value.as_i64().and_then(|value| value.checked_add(outwards));
-            // Most validators compare floating-point numbers: for them, too, it must be outside.
+            // Most validators compare floating-point numbers, so it must be outside as a double,
+            // too.
             let is_outside = |next: &i64| json!(next).as_f64() != Some(bound.as_f64());
             let beyond = next.filter(is_outside).map(|next| json!(next)).or_else(|| {
                 let value = bound.as_f64();
@@ -154,7 +155,7 @@ impl Range {
         (low, high)
     }
 
-    /// The next number that is a multiple of what it should be, if that is an integer.
+    /// The next multiple, if `multipleOf` is an integer.
     #[expect(clippy::cast_possible_truncation, reason = "below 2^53")]
     fn aligned(&self, number: i128) -> i128 {
         match self.multiple_of {
@@ -182,7 +183,7 @@ fn tighter(
     }
 }
 
-/// A bound as an integer, rounded into the range, and whether it is one.
+/// A bound rounded to an integer within the range, and whether it was an integer.
 #[expect(clippy::cast_possible_truncation, reason = "clamped before")]
 fn whole(number: &Number, down: bool) -> (i128, bool) {
     if let Some(number) = number.as_i64() {

@@ -1,22 +1,21 @@
-//! Texts that match a regular expression.
+//! Strings that match a regular expression.
 
 use regex_syntax::hir::{Class, Hir, HirKind};
 
 use crate::Random;
 
-/// The longest text that is made.
+/// Maximum length of a generated string.
 const LONGEST: usize = 4_096;
-/// The longest expression that is looked at.
+/// Maximum length of an expression.
 const SOURCE: usize = 8 << 10;
-/// How deep groups are followed.
+/// Maximum depth of groups.
 const DEPTH: usize = 64;
-/// How often a group with no upper bound is repeated beyond what it must be, at most.
+/// Maximum additional repetitions of an unbounded group.
 const MORE: u64 = 6;
 
-/// A text that an ECMA-262 expression should match: the shortest way through it, or any with a
-/// stream of random numbers. `None` if the expression says more than what is to be written, by
-/// look-around or back-references. Whether it matches is to be confirmed, as anchors are not looked
-/// at.
+/// A string that an ECMA-262 expression should match: the shortest, or with `random`, a random one.
+/// `None` if the expression has look-around or back-references. Callers must confirm the match,
+/// since anchors are ignored.
 pub(super) fn matching(source: &str, random: Option<&mut Random>) -> Option<String> {
     if source.len() > SOURCE {
         return None;
@@ -75,7 +74,7 @@ impl Writer<'_> {
                 class.map(|range| (char::from(range.start()), char::from(range.end()))).collect()
             }
         };
-        // Letters and digits where they will do: what a person would write.
+        // Prefer letters and digits, as a person would write.
         let fits = |letter: char| ranges.iter().any(|(from, to)| (*from..=*to).contains(&letter));
         let plain: Vec<char> = ('a'..='z').chain('A'..='Z').chain('0'..='9').collect();
         let plain: Vec<char> = plain.into_iter().filter(|letter| fits(*letter)).collect();

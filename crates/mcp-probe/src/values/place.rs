@@ -1,4 +1,4 @@
-//! The places of a value: where it can be changed, and what the schema says there.
+//! The places of a value, with the schema that applies to each.
 
 use serde_json::Value;
 
@@ -7,13 +7,13 @@ use super::{
     shape::{Branches, Shape},
 };
 
-/// How many places of a value are looked at.
+/// Maximum number of places of a value.
 const PLACES: usize = 256;
-/// How deep they are.
+/// Maximum depth of a place.
 const DEPTH: usize = 12;
-/// How many elements of an array are looked at.
+/// Maximum number of elements of an array.
 const ELEMENTS: usize = 2;
-/// How many combinations of alternatives are tried for a place.
+/// Maximum combinations of alternatives to try for a place.
 const BRANCHES: usize = 16;
 
 /// A place in a value.
@@ -57,12 +57,12 @@ pub(super) fn places<'s, 'v>(document: Document<'s>, value: &'v Value) -> Vec<Pl
     places
 }
 
-/// A name as a part of a JSON pointer.
+/// Escapes a name for a JSON pointer.
 pub(crate) fn token(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }
 
-/// The value with something else at a place; without what is there if that is `None`.
+/// Replaces the value at a place, or removes it if `by` is `None`.
 pub(super) fn replaced(value: &Value, pointer: &str, by: Option<Value>) -> Option<Value> {
     let Some((parent, token)) = pointer.rsplit_once('/') else { return by };
     let mut changed = value.clone();

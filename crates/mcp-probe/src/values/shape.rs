@@ -1,5 +1,4 @@
-//! What a schema says about one place, with references followed, alternatives chosen and
-//! everything that holds at once merged.
+//! The merged constraints on one place, with references resolved and alternatives chosen.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,17 +7,17 @@ use serde_json::Value;
 use super::{document::Document, number::Range};
 use crate::Random;
 
-/// How many schemas are merged into one shape.
+/// Maximum number of schemas merged into one shape.
 const MERGED: usize = 512;
-/// How many values of an `enum` are considered: the first ones.
+/// Maximum number of `enum` values to consider.
 const OPTIONS: usize = 64;
 
-/// Which branch of an `anyOf` or `oneOf` is taken, and whether an `if` applies.
+/// Chooses branches of `anyOf` and `oneOf`, and whether an `if` applies.
 #[derive(Debug)]
 pub(super) enum Branches<'r> {
-    /// The combination with this number, when they are counted.
+    /// The combination with this index.
     Nth(usize),
-    /// Any.
+    /// Random branches.
     Random(&'r mut Random),
 }
 
@@ -42,7 +41,7 @@ pub(super) struct Types(u8);
 impl Types {
     pub(super) const STRING: Types = Types(1);
     pub(super) const INTEGER: Types = Types(2);
-    /// Integers among them.
+    /// Numbers, including integers.
     pub(super) const NUMBER: Types = Types(2 | 4);
     pub(super) const BOOLEAN: Types = Types(8);
     pub(super) const OBJECT: Types = Types(16);
@@ -50,7 +49,7 @@ impl Types {
     pub(super) const NULL: Types = Types(64);
     pub(super) const ALL: Types = Types(127);
 
-    /// The single types, in the order in which they are preferred.
+    /// The single types, in order of preference.
     pub(super) const EACH: [Types; 7] = [
         Types::STRING,
         Types::INTEGER,
@@ -111,7 +110,7 @@ pub(super) struct Shape<'s> {
     pub(super) types: Types,
     pub(super) constant: Option<&'s Value>,
     pub(super) options: Option<Vec<&'s Value>>,
-    /// Values that the schema names without insisting on them; the default is last.
+    /// Values suggested by the schema, with the default last.
     pub(super) examples: Vec<&'s Value>,
     pub(super) default: Option<&'s Value>,
     pub(super) range: Range,
@@ -121,28 +120,28 @@ pub(super) struct Shape<'s> {
     pub(super) format: Option<&'s str>,
     pub(super) properties: BTreeMap<&'s str, Vec<&'s Value>>,
     pub(super) required: BTreeSet<&'s str>,
-    /// What members without a name in `properties` must fit.
+    /// Schemas for members not named in `properties`.
     pub(super) additional: Vec<&'s Value>,
-    /// Whether there must be no others.
+    /// Whether other members are forbidden.
     pub(super) is_closed: bool,
     pub(super) member_names: Vec<&'s Value>,
     pub(super) dependent: Vec<(&'s str, &'s str)>,
     pub(super) min_properties: u64,
     pub(super) max_properties: Option<u64>,
-    /// What the first elements must fit, each by itself.
+    /// Schemas for the first elements, by position.
     pub(super) prefix: Vec<Vec<&'s Value>>,
     pub(super) items: Vec<&'s Value>,
     pub(super) contains: Option<&'s Value>,
     pub(super) min_items: u64,
     pub(super) max_items: Option<u64>,
     pub(super) is_unique: bool,
-    /// Whether something is said of members, elements or texts, in this order.
+    /// Whether there are constraints on members, elements or strings, in this order.
     implied: [bool; 3],
 }
 
 impl<'s> Shape<'s> {
-    /// The shape of a place for which all of `schemas` hold. `None` if there can be no value, or
-    /// too much is said about it.
+    /// Merges all of `schemas` into a shape. `None` if no value is possible, or the limit is
+    /// exceeded.
     pub(super) fn of(
         document: Document<'s>,
         schemas: &[&'s Value],
@@ -185,7 +184,7 @@ impl<'s> Shape<'s> {
             let dependent = members.get("dependentSchemas").or_else(|| members.get("dependencies"));
             for schema in dependent.and_then(Value::as_object).into_iter().flat_map(|d| d.values())
             {
-                // It holds if the member is there, and does no harm if not.
+                // Only relevant if the member is present, and harmless otherwise.
                 pending.push(schema);
             }
         }
@@ -334,7 +333,8 @@ impl<'s> Shape<'s> {
             && !types.is_empty()
     }
 
-    /// What a member's value must fit; nothing if anything goes. `None` if it must not be there.
+    /// The schemas for a member's value; empty if anything is allowed. `None` if the member is
+    /// forbidden.
     pub(super) fn member(&self, name: &str) -> Option<Vec<&'s Value>> {
         match self.properties.get(name) {
             Some(schemas) => Some(schemas.clone()),
@@ -343,13 +343,13 @@ impl<'s> Shape<'s> {
         }
     }
 
-    /// What the element at an index must fit.
+    /// The schemas for the element at an index.
     pub(super) fn element(&self, index: usize) -> Vec<&'s Value> {
         self.prefix.get(index).unwrap_or(&self.items).clone()
     }
 
-    /// The types to choose from, the most likely first: what the schema speaks of without naming a
-    /// type comes before all others.
+    /// The possible types, the most likely first: types implied by other keywords come before all
+    /// others.
     pub(super) fn preferred_types(&self) -> Vec<Types> {
         let mut types: Vec<Types> =
             Types::EACH.into_iter().filter(|single| self.types.has(*single)).collect();
@@ -363,13 +363,13 @@ impl<'s> Shape<'s> {
         types
     }
 
-    /// Whether the schema names this very value.
+    /// Whether the schema names exactly this value.
     pub(super) fn names(&self, value: &Value) -> bool {
         let named = self.constant.into_iter().chain(self.options.iter().flatten().copied());
         named.chain(self.examples.iter().copied()).chain(self.default).any(|named| named == value)
     }
 
-    /// Whether a value may be meant by it, as far as a look at it and its members tells.
+    /// Whether a value may match, judging by the value and its direct members only.
     pub(super) fn admits(&self, value: &Value) -> bool {
         let names_it = |schema: &Value, value: &Value| {
             schema.get("const").is_none_or(|constant| constant == value)
@@ -391,7 +391,7 @@ impl<'s> Shape<'s> {
     }
 }
 
-/// A count, which may be spelled `2.0`.
+/// Reads a count, which may be written as `2.0`.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,

@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use proptest::{collection::vec, prelude::*, sample::select};
 use serde_json::json;
 
-use super::{hostile::Malice, *};
+use super::{hostile::HostileKind, *};
 use crate::Seed;
 
 const MOST: usize = 40;
@@ -186,17 +186,17 @@ fn hostile_values_go_where_they_fit() {
     });
     let base = json!({ "text": "x", "kind": "a", "short": "y", "n": 1 });
     let found = values(&schema).hostile(&base, 100);
-    let of = |malice| found.iter().find(|hostile| hostile.malice == malice);
-    let nul = of(Malice::Nul).map(|hostile| hostile.value.clone()).unwrap_or_default();
+    let of = |kind| found.iter().find(|hostile| hostile.kind == kind);
+    let nul = of(HostileKind::Nul).map(|hostile| hostile.value.clone()).unwrap_or_default();
     assert_eq!(
         nul,
         json!({ "text": "plumb\0plumb", "kind": "a", "short": "plumb\0plumb", "n": 1 })
     );
-    let long = of(Malice::Long).map(|hostile| hostile.pointers.clone());
+    let long = of(HostileKind::Long).map(|hostile| hostile.pointers.clone());
     assert_eq!(long, Some(vec!["/text".to_owned()]));
-    let large = of(Malice::BeyondDouble).map(|hostile| hostile.value["n"].clone());
+    let large = of(HostileKind::BeyondDouble).map(|hostile| hostile.value["n"].clone());
     assert_eq!(large, Some(json!(9_007_199_254_740_993_i64)));
-    assert!(of(Malice::ExtraMembers).is_some());
+    assert!(of(HostileKind::ExtraMembers).is_some());
 }
 
 #[test]
@@ -356,7 +356,7 @@ proptest! {
             prop_assert_eq!(broken.value.pointer(&broken.pointer), broken.after.as_ref());
         }
         for hostile in values.hostile(&base, 20) {
-            prop_assert!(oracle(&hostile.value), "{} {:?}", schema, hostile.malice);
+            prop_assert!(oracle(&hostile.value), "{} {:?}", schema, hostile.kind);
         }
     }
 
@@ -368,7 +368,7 @@ proptest! {
     }
 }
 
-/// What another validator says.
+/// The verdict of another validator.
 fn jsonschema_says(schema: &Value) -> impl Fn(&Value) -> bool {
     let validator = jsonschema::draft202012::new(schema).unwrap();
     move |value| validator.is_valid(value)

@@ -1,25 +1,25 @@
-//! Texts of a given length, format or pattern.
+//! Strings of a given length, format or pattern.
 
 use super::{pattern, shape::Shape};
 use crate::Random;
 
-/// The longest text that is made because a schema wants it so long.
+/// Maximum length of a generated string, even if a schema requires more.
 pub(super) const LONGEST: u64 = 100_000;
 
-/// How often a text is tried to be made for a pattern.
+/// Maximum attempts to generate a string for a pattern.
 const ATTEMPTS: usize = 16;
 
-/// What is written where anything goes.
+/// The string used where anything is allowed.
 const WORD: &str = "plumb";
 
-/// A text of this shape; any with a stream of random numbers, else always the same.
+/// A string of this shape: random with `random`, otherwise always the same.
 pub(super) fn text(shape: &Shape<'_>, mut random: Option<&mut Random>) -> Option<String> {
     if let Some(source) = shape.patterns.first() {
         let first = pattern::matching(source, None)?;
         if random.is_none() && fits_length(shape, &first) {
             return Some(first);
         }
-        // Without a stream of one's own, one that depends on the pattern alone.
+        // Without `random`, use a stream that depends only on the pattern.
         let mut fixed = crate::Seed::new(0).stream(source);
         let random = random.as_mut().map_or(&mut fixed, |random| &mut **random);
         return (0..ATTEMPTS)
@@ -45,7 +45,7 @@ pub(super) fn text(shape: &Shape<'_>, mut random: Option<&mut Random>) -> Option
     .filter(|text| fits_length(shape, text))
 }
 
-/// The word cut or repeated to a length in characters; `None` if that is too long.
+/// Truncates or repeats a word to a length in characters; `None` if that is too long.
 pub(super) fn of_length(word: &str, length: u64) -> Option<String> {
     if length > LONGEST {
         return None;
@@ -53,7 +53,7 @@ pub(super) fn of_length(word: &str, length: u64) -> Option<String> {
     Some(word.chars().cycle().take(usize::try_from(length).ok()?).collect())
 }
 
-/// Texts at the limits of the length.
+/// Strings at the limits of the length.
 pub(super) fn edges(shape: &Shape<'_>) -> Vec<String> {
     if !shape.patterns.is_empty() || shape.format.is_some() {
         return text(shape, None).into_iter().collect();
@@ -68,7 +68,7 @@ pub(super) fn edges(shape: &Shape<'_>) -> Vec<String> {
     lengths.into_iter().flatten().filter_map(|length| of_length(WORD, length)).collect()
 }
 
-/// Texts of a format; none if it is unknown.
+/// Strings of a format; none if it is unknown.
 pub(super) fn samples(format: &str) -> &'static [&'static str] {
     match format {
         "date" => &["2024-02-29", "1999-12-31"],
@@ -79,7 +79,7 @@ pub(super) fn samples(format: &str) -> &'static [&'static str] {
         "hostname" | "idn-hostname" => &["plumb.invalid"],
         "ipv4" => &["127.0.0.1", "192.0.2.1"],
         "ipv6" => &["::1", "2001:db8::1"],
-        // Names that never resolve: nobody is to be troubled.
+        // Names that never resolve, so that no real host is contacted.
         "uri" | "iri" | "url" => &["https://plumb.invalid/a", "https://plumb.invalid/a?b=c#d"],
         "uri-reference" | "iri-reference" => &["https://plumb.invalid/a", "a/b"],
         "uri-template" => &["https://plumb.invalid/{a}"],

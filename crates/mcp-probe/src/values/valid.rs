@@ -1,4 +1,4 @@
-//! Values that fit.
+//! Valid values.
 
 use std::collections::BTreeSet;
 
@@ -13,16 +13,16 @@ use super::{
 };
 use crate::Random;
 
-/// How many values of an `enum`, and how many examples, are tried for one place.
+/// Maximum number of `enum` values, and of examples, to try for one place.
 const NAMED: usize = 8;
-/// The longest array that is made because a schema allows it.
+/// Maximum length of an array that a schema merely allows.
 const ELEMENTS: u64 = 100;
-/// How often a value is tried to be made in vain.
+/// Maximum number of failed attempts.
 const FAILURES: usize = 8;
-/// How many combinations of alternatives are tried.
+/// Maximum combinations of alternatives to try.
 const BRANCHES: usize = 4;
 
-/// A value that fits.
+/// A valid value.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Valid {
     /// The value.
@@ -34,7 +34,7 @@ pub(crate) struct Valid {
 /// Why a value is worth trying.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Reason {
-    /// Somebody who knows the tool has named it.
+    /// It is a sample argument given by the user.
     Given,
     /// The schema names it as an example or as the default.
     Example,
@@ -46,7 +46,7 @@ pub(crate) enum Reason {
     Without(String),
     /// It has one of the special values for the place at this pointer.
     Edge(String),
-    /// Chance.
+    /// It is random.
     Any,
 }
 
@@ -83,7 +83,7 @@ pub(super) fn valid(values: &Values, random: &mut Random, most: usize) -> Vec<Va
             kept.add(value, &Reason::Any);
         }
     }
-    // What cannot be made a few times cannot be made.
+    // After a few failures, generation is given up.
     let mut failures = 0;
     while !kept.is_full() && failures < FAILURES {
         match Maker::new(values.document(), Style::Any, None, random).root() {
@@ -94,8 +94,8 @@ pub(super) fn valid(values: &Values, random: &mut Random, most: usize) -> Vec<Va
     kept.found
 }
 
-/// The value without each of the members that it need not have, with the pointer to that. Some may
-/// not fit.
+/// Variants of a value without one optional member each, with the pointer to it. Some may be
+/// invalid.
 pub(super) fn without(values: &Values, base: &Value) -> Vec<(String, Value)> {
     let places = places(values.document(), base);
     let optional = places.iter().flat_map(|place| {
@@ -109,7 +109,7 @@ pub(super) fn without(values: &Values, base: &Value) -> Vec<(String, Value)> {
         .collect()
 }
 
-/// What was found so far.
+/// The values kept so far.
 struct Kept<'k> {
     values: &'k Values,
     seen: BTreeSet<String>,
@@ -119,7 +119,7 @@ struct Kept<'k> {
 }
 
 impl Kept<'_> {
-    /// Keeps a value if it is new and fits.
+    /// Keeps a value if it is new and valid.
     fn add(&mut self, value: Value, reason: &Reason) {
         self.tried += 1;
         if !self.is_full() && self.seen.insert(value.to_string()) && self.values.accepts(&value) {
@@ -133,7 +133,7 @@ impl Kept<'_> {
     }
 }
 
-/// Values for a place that are at the edge of what fits there; some may not fit.
+/// Values at the edges of what is valid at a place; some may be invalid.
 fn edges(place: &Place<'_, '_>) -> Vec<Value> {
     let shape = &place.shape;
     if shape.constant.is_some() {
@@ -166,7 +166,7 @@ fn edges(place: &Place<'_, '_>) -> Vec<Value> {
     edges
 }
 
-/// The elements, as many as wanted; `None` if that is too many or there is nothing to repeat.
+/// Repeats elements up to `count`; `None` if that is too many or there are no elements.
 pub(super) fn repeated(elements: &[Value], count: u64) -> Option<Value> {
     if count > ELEMENTS || (count > 0 && elements.is_empty()) {
         return None;

@@ -22,27 +22,29 @@ use hyper_util::{
     rt::TokioExecutor,
 };
 
-use crate::Trouble;
+use crate::ConversationError;
 
 type Body = UnsyncBoxBody<Bytes, Infallible>;
 
-/// Connections that are used again, as those of clients are.
+/// A pool of reused connections, as clients have.
 #[derive(Debug)]
 pub(super) struct Connections {
     client: Client<HttpsConnector<HttpConnector>, Body>,
-    /// Our ends of those that have brought an answer.
+    /// Local addresses of connections that have delivered a response.
     used: Mutex<HashSet<SocketAddr>>,
 }
 
 impl Connections {
-    pub(super) fn to(url: &Uri) -> Result<Connections, Trouble> {
+    pub(super) fn to(url: &Uri) -> Result<Connections, ConversationError> {
         let config = rustls::ClientConfig::builder_with_provider(Arc::new(
             rustls::crypto::ring::default_provider(),
         ))
         .with_safe_default_protocol_versions()
-        .map_err(|error| Trouble::Unreachable(error.to_string()))?;
+        .map_err(|error| ConversationError::Unreachable(error.to_string()))?;
         let config = if url.scheme_str() == Some("https") {
-            config.with_native_roots().map_err(|error| Trouble::Unreachable(error.to_string()))?
+            config
+                .with_native_roots()
+                .map_err(|error| ConversationError::Unreachable(error.to_string()))?
         } else {
             config.with_root_certificates(rustls::RootCertStore::empty())
         };
@@ -58,9 +60,8 @@ impl Connections {
         Ok(Connections { client, used: Mutex::default() })
     }
 
-    /// Sends a request and waits for the head of its response. A server may close a connection that
-    /// waits just as it is used again, which is nobody's fault: then the request is made and sent once
-    /// more.
+    /// Sends a request and waits for the response head. A server may close an idle connection just
+    /// as it is reused, which is no fault: then the request is sent again.
     pub(super) async fn send(
         &self,
         request: impl Fn() -> Result<Request<Body>, String>,
@@ -98,7 +99,7 @@ impl Connections {
     }
 }
 
-/// Whether a connection was closed before anything came, and not after something that is no response.
+/// Whether a connection was closed before any data arrived, rather than after an invalid response.
 fn says_closed(error: &(dyn Error + 'static)) -> bool {
     let is_io = error.downcast_ref::<io::Error>().is_some_and(|error| {
         matches!(
@@ -112,7 +113,7 @@ fn says_closed(error: &(dyn Error + 'static)) -> bool {
     is_io || is_http || error.source().is_some_and(says_closed)
 }
 
-/// Our end of a connection tells it from others.
+/// The local address identifies a connection.
 fn own_end(connection: &CaptureConnection) -> Option<SocketAddr> {
     let connected = connection.connection_metadata();
     let mut extras = http::Extensions::new();

@@ -1,4 +1,4 @@
-//! A server that is reached over HTTP, with requests of any kind.
+//! The HTTP transport, for requests of any kind.
 
 use std::{
     collections::BTreeSet,
@@ -21,7 +21,7 @@ use tokio::{sync::watch, task::JoinSet};
 
 use super::connections::{Connections, innermost};
 use crate::{
-    Limits, Recording, Trouble,
+    ConversationError, Limits, Recording,
     conversation::{Inbox, Kind, Opening, answering},
 };
 
@@ -31,14 +31,14 @@ use crate::{
 pub struct HttpRequest {
     /// The method.
     pub method: &'static str,
-    /// The headers, `Host` too if it is to be another one.
+    /// The headers, including `Host` to override the default.
     pub headers: Vec<(String, String)>,
-    /// The body; no header is added for it but its length.
+    /// The body; only `Content-Length` is added for it.
     pub body: Vec<u8>,
 }
 
 impl HttpRequest {
-    /// With this header in the place of others of that name.
+    /// Sets a header, replacing those of that name.
     #[must_use]
     pub fn with(mut self, name: &str, value: &str) -> HttpRequest {
         self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
@@ -46,7 +46,7 @@ impl HttpRequest {
         self
     }
 
-    /// Without headers of this name.
+    /// Removes headers of this name.
     #[must_use]
     pub fn without(mut self, name: &str) -> HttpRequest {
         self.headers.retain(|(other, _)| !other.eq_ignore_ascii_case(name));
@@ -54,7 +54,7 @@ impl HttpRequest {
     }
 }
 
-/// An answer to an HTTP request.
+/// A response to an HTTP request.
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "probes look at everything")]
 pub struct HttpReply {
@@ -66,14 +66,14 @@ pub struct HttpReply {
     pub body: Bytes,
     /// The line of the request.
     pub asked: u64,
-    /// The line of the answer.
+    /// The line of the response.
     pub line: u64,
     /// The number of the exchange.
     pub exchange: u64,
 }
 
 impl HttpReply {
-    /// A header, if it is there and text.
+    /// A header; `None` if absent or not text.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.get(name)?.to_str().ok()
     }
@@ -83,7 +83,7 @@ impl HttpReply {
         self.header("content-type").is_some_and(|kind| kind.starts_with("text/event-stream"))
     }
 
-    /// The body as JSON; null if it is something else.
+    /// The body as JSON; null if it is not JSON.
     pub fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
@@ -108,22 +108,22 @@ struct Shared {
     session: Mutex<Option<String>>,
     exchanges: AtomicU64,
     departures: watch::Sender<Departures>,
-    /// The ids of events: exchange, whether there was a message, id.
+    /// Event ids: exchange, whether the event had a message, id.
     event_ids: Mutex<Vec<(u64, bool, String)>>,
 }
 
-/// The lines of requests.
+/// The states of requests, by line.
 #[derive(Debug, Default)]
 struct Departures {
-    /// Those that were written.
+    /// Requests that were written.
     sent: BTreeSet<u64>,
-    /// Those whose answers are not wanted any more.
+    /// Requests whose connection should be closed.
     hung_up: BTreeSet<u64>,
 }
 
 const STREAM_ENDED: &str = "the event stream has ended";
 
-/// How many event ids are kept of a conversation.
+/// Maximum number of event ids to keep per conversation.
 const MOST_EVENT_IDS: usize = 10_000;
 
 impl Http {
@@ -134,7 +134,7 @@ impl Http {
         inbox: &Arc<Inbox>,
         opening: &Opening,
         limits: &Limits,
-    ) -> Result<Http, Trouble> {
+    ) -> Result<Http, ConversationError> {
         let shared = Shared {
             connections: Connections::to(url)?,
             url: url.clone(),
@@ -164,7 +164,7 @@ impl Http {
         line
     }
 
-    /// The request that a message is posted with, as the revision wants it.
+    /// The POST request for a message, with the headers that the revision requires.
     pub(crate) fn post(&self, text: &[u8]) -> HttpRequest {
         let shared = &self.shared;
         let mut request = HttpRequest { method: "POST", headers: Vec::new(), body: text.to_vec() };
@@ -194,13 +194,13 @@ impl Http {
         }
     }
 
-    /// The request that opens the stream on which the server speaks of its own accord.
+    /// The GET request that opens the stream for messages of the server.
     pub(crate) fn get(&self) -> HttpRequest {
         let get = HttpRequest { method: "GET", headers: Vec::new(), body: Vec::new() };
         self.in_session(get.with("Accept", "text/event-stream"))
     }
 
-    /// Adds what every later request of a session carries.
+    /// Adds the headers that every request of a session carries.
     pub(crate) fn in_session(&self, mut request: HttpRequest) -> HttpRequest {
         if self.shared.revision >= Revision::V2025_06_18 {
             request = request.with("MCP-Protocol-Version", self.shared.revision.as_str());
@@ -211,20 +211,23 @@ impl Http {
         }
     }
 
-    /// The id of the session, if the server gave one.
+    /// The session id, if the server assigned one.
     pub(crate) fn session(&self) -> Option<String> {
         self.shared.session.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
-    /// The ids of the events with messages that have come in an exchange, in order.
+    /// The ids of events with messages received in an exchange, in order.
     pub(crate) fn event_ids(&self, exchange: u64) -> Vec<String> {
         let seen = self.shared.event_ids.lock().unwrap_or_else(PoisonError::into_inner);
         let messages = seen.iter().filter(|(other, says, _)| *other == exchange && *says);
         messages.map(|(.., id)| id.clone()).collect()
     }
 
-    /// Sends a request and waits for its answer, or for the head of it if it is a stream.
-    pub(super) async fn exchange(&self, request: HttpRequest) -> Result<HttpReply, Trouble> {
+    /// Sends a request and waits for the response, or for its head if it is a stream.
+    pub(super) async fn exchange(
+        &self,
+        request: HttpRequest,
+    ) -> Result<HttpReply, ConversationError> {
         let shared = Arc::clone(&self.shared);
         let exchange = shared.next_exchange();
         let line = shared.record_request(exchange, &request);
@@ -233,8 +236,8 @@ impl Http {
         let within = self.shared.limits.answer;
         let (reply, stream) = tokio::time::timeout(within, begun)
             .await
-            .map_err(|_| Trouble::Unanswered { what: what.clone(), within, line })?
-            .map_err(|how| Trouble::Exchange { what, how, line })?;
+            .map_err(|_| ConversationError::Unanswered { what: what.clone(), within, line })?
+            .map_err(|how| ConversationError::Exchange { what, how, line })?;
         if let Some(body) = stream {
             let (shared, at) = (Arc::clone(&self.shared), reply.line);
             self.spawn(async move {
@@ -248,8 +251,7 @@ impl Http {
         Ok(reply)
     }
 
-    /// Closes the connection on which the answer to the request of this line comes, if it still
-    /// does.
+    /// Closes the connection of the request on this line, if it is still open.
     pub(crate) fn hang_up(&self, line: u64) {
         self.shared.departures.send_modify(|departures| {
             departures.hung_up.insert(line);
@@ -260,7 +262,7 @@ impl Http {
     pub(super) async fn close(&self) {
         if self.session().is_some() {
             let request = HttpRequest { method: "DELETE", headers: Vec::new(), body: Vec::new() };
-            // Servers need not support it.
+            // Servers need not support DELETE.
             let _ = self.exchange(self.in_session(request)).await;
         }
         self.tasks.lock().unwrap_or_else(PoisonError::into_inner).abort_all();
@@ -278,7 +280,7 @@ impl Shared {
         self.exchanges.fetch_add(1, Ordering::Relaxed) + 1
     }
 
-    /// Sends a request and takes its answer to the end.
+    /// Sends a request and reads its response to the end.
     async fn run(self: Arc<Self>, exchange: u64, line: u64, request: HttpRequest) {
         let taken = async {
             match self.begin(exchange, line, &request).await {
@@ -293,8 +295,8 @@ impl Shared {
         self.until_hung_up(exchange, line, taken).await;
     }
 
-    /// Notes how an exchange ends: as its answer does, or since we close the connection once the
-    /// request was written, which dropping what takes the answer does.
+    /// Notes how an exchange ends: with its response, or because the test closes the connection
+    /// once the request was written, by dropping the reader of the response.
     async fn until_hung_up(
         &self,
         exchange: u64,
@@ -309,7 +311,7 @@ impl Shared {
             end = taken => end,
             _ = departures.wait_for(is_left) => {
                 let end = HttpEvent::end(exchange, Side::Client);
-                (self.recording.add(&TraceEntry::http(end)), "we have closed it".to_owned())
+                (self.recording.add(&TraceEntry::http(end)), "the test closed it".to_owned())
             }
         };
         self.inbox.close_exchange(at, line, &how);
@@ -388,7 +390,7 @@ impl Shared {
                 collected.extend_from_slice(data);
             }
             if collected.len() > self.limits.message_bytes {
-                return Err("its answer is too long".to_owned());
+                return Err("its response is too long".to_owned());
             }
         }
         Ok(collected.into())

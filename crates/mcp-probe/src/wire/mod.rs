@@ -1,4 +1,4 @@
-//! Raw access to a server: what is sent and received is recorded, and otherwise left alone.
+//! Raw transports to a server: everything sent and received is recorded, and otherwise unchanged.
 
 mod connections;
 mod http;
@@ -9,7 +9,7 @@ mod web_socket;
 use std::{fmt, sync::Arc, time::Duration};
 
 use crate::{
-    Conversation, Limits, Recording, Target, Trouble,
+    Conversation, ConversationError, Limits, Recording, Target,
     conversation::{Inbox, Opening},
 };
 
@@ -17,7 +17,7 @@ pub use self::http::{HttpReply, HttpRequest};
 use self::{http::Http, stdio::Stdio, web_socket::WebSocket};
 pub(crate) use self::{processes::Processes, stdio::kill_group};
 
-/// How messages travel.
+/// The transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "these are the ways there are")]
 pub enum WireKind {
@@ -30,7 +30,7 @@ pub enum WireKind {
 }
 
 impl WireKind {
-    /// All.
+    /// All transports.
     pub const ALL: &'static [WireKind] = &[WireKind::Stdio, WireKind::Http, WireKind::WebSocket];
 }
 
@@ -60,7 +60,7 @@ impl Wire {
         inbox: &Arc<Inbox>,
         opening: &Opening,
         limits: &Limits,
-    ) -> Result<Wire, Trouble> {
+    ) -> Result<Wire, ConversationError> {
         match target {
             Target::Command(launch) => {
                 Stdio::start(launch, processes, recording, inbox, opening.answers, limits)
@@ -77,9 +77,13 @@ impl Wire {
         }
     }
 
-    pub(crate) async fn send(&self, text: &[u8], on: &Conversation) -> Result<u64, Trouble> {
+    pub(crate) async fn send(
+        &self,
+        text: &[u8],
+        on: &Conversation,
+    ) -> Result<u64, ConversationError> {
         if let Some(reason) = on.ended() {
-            return Err(Trouble::Ended(reason));
+            return Err(ConversationError::Ended(reason));
         }
         match self {
             Wire::Stdio(stdio) => stdio.send(text).await,
@@ -92,10 +96,10 @@ impl Wire {
         &self,
         request: HttpRequest,
         _on: &Conversation,
-    ) -> Result<HttpReply, Trouble> {
+    ) -> Result<HttpReply, ConversationError> {
         match self {
             Wire::Http(http) => http.exchange(request).await,
-            _ => Err(Trouble::Unreachable("this is not HTTP".to_owned())),
+            _ => Err(ConversationError::Unreachable("this is not HTTP".to_owned())),
         }
     }
 
@@ -117,7 +121,7 @@ impl Wire {
         self.as_stdio().map(Stdio::stderr).unwrap_or_default()
     }
 
-    /// Ends it without waiting for long.
+    /// Ends it without waiting long for the server.
     pub(crate) async fn close_soon(&self) {
         match self {
             Wire::Stdio(stdio) => stdio.close_soon().await,

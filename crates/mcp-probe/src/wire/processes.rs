@@ -1,5 +1,5 @@
-//! The processes of a server. One is started ahead, so that the probe that needs it next does not
-//! wait for its start; and what is known of how they end saves waiting, too.
+//! The processes of a server. One is started in advance, so that the next probe need not wait for
+//! it. What is known about their exit also saves waiting.
 
 use std::{
     process::Stdio as Pipe,
@@ -16,25 +16,26 @@ use tokio::{
 };
 
 use super::stdio::kill_group;
-use crate::{Launch, Trouble};
+use crate::{ConversationError, Launch};
 
-/// How long a process that was started ahead is kept: a server may leave if nobody talks to it.
+/// How long to keep a process that was started in advance: a server may exit if it gets no
+/// messages.
 const KEPT: Duration = Duration::from_secs(10);
-/// How long a server may take to exit where that does not matter.
+/// Time to wait for an exit where it does not matter.
 const SOON: Duration = Duration::from_millis(300);
-/// The same for one that is known to stay.
+/// The same for a server that is known to keep running.
 const AT_ONCE: Duration = Duration::from_millis(50);
-/// How often it must have stayed.
+/// How often it must have kept running to be known for it.
 const STAYED: usize = 2;
 
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     spare: Mutex<Option<Spare>>,
-    /// How many did not exit soon after their input was closed.
+    /// Number of processes that did not exit soon after their input was closed.
     stayed: AtomicUsize,
 }
 
-/// A process that nobody has talked to.
+/// An unused process.
 #[derive(Debug)]
 struct Spare {
     child: Option<Child>,
@@ -42,20 +43,20 @@ struct Spare {
 }
 
 impl Processes {
-    /// A new process, or the one that was started ahead. The next is started meanwhile.
-    pub(super) fn take(&self, launch: &Launch) -> Result<Child, Trouble> {
+    /// Returns the process started in advance, or a new one, and starts the next.
+    pub(super) fn take(&self, launch: &Launch) -> Result<Child, ConversationError> {
         let spare = self.spare().take().and_then(Spare::into_child);
         let child = match spare {
             Some(child) => child,
             None => spawn(launch)?,
         };
-        // If that fails, it is tried again when it is needed, and reported then.
+        // If that fails, it is tried again when needed, and reported then.
         let next = spawn(launch).ok();
         *self.spare() = next.map(|child| Spare { child: Some(child), since: Instant::now() });
         Ok(child)
     }
 
-    /// How long the exit of a process is waited for where it does not matter.
+    /// How long to wait for an exit where it does not matter.
     pub(super) fn patience(&self) -> Duration {
         if self.stayed.load(Ordering::Relaxed) < STAYED { SOON } else { AT_ONCE }
     }
@@ -70,7 +71,7 @@ impl Processes {
 }
 
 impl Spare {
-    /// The process, if it is still as good as new.
+    /// The process, if it is still running.
     fn into_child(mut self) -> Option<Child> {
         let runs = |child: &mut Child| matches!(child.try_wait(), Ok(None));
         if self.since.elapsed() > KEPT || !self.child.as_mut().is_some_and(runs) {
@@ -82,12 +83,12 @@ impl Spare {
 
 impl Drop for Spare {
     fn drop(&mut self) {
-        // The process itself is killed as it is dropped.
+        // The process itself is killed on drop.
         kill_group(self.child.as_ref().and_then(Child::id));
     }
 }
 
-fn spawn(launch: &Launch) -> Result<Child, Trouble> {
+fn spawn(launch: &Launch) -> Result<Child, ConversationError> {
     let mut command = Command::new(&launch.program);
     command
         .args(&launch.arguments)
@@ -102,5 +103,5 @@ fn spawn(launch: &Launch) -> Result<Child, Trouble> {
     // A launcher such as npx has children of its own, which must end with it.
     #[cfg(unix)]
     command.process_group(0);
-    command.spawn().map_err(|error| Trouble::Unreachable(error.to_string()))
+    command.spawn().map_err(|error| ConversationError::Unreachable(error.to_string()))
 }

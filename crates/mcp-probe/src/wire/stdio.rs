@@ -1,4 +1,4 @@
-//! A server as a child process.
+//! The stdio transport: a server as a child process.
 
 use std::{
     process::ExitStatus,
@@ -19,17 +19,17 @@ use tokio::{
 
 use super::processes::Processes;
 use crate::{
-    Launch, Limits, Recording, Trouble,
+    ConversationError, Launch, Limits, Recording,
     conversation::{Inbox, Kind, answering},
 };
 
-/// How long the exit of a server is waited for once it has closed its output.
+/// How long to wait for the exit of a server that has closed its output.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_millis(500);
 
-/// How long the end of a server's output is waited for once it has exited.
+/// How long to wait for the rest of the output of a server that has exited.
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(500);
 
-/// The pause between two parts of a message, long enough to be read apart.
+/// The pause between two parts of a message, long enough for separate reads.
 const BETWEEN_WRITES: Duration = Duration::from_millis(40);
 
 #[derive(Debug)]
@@ -50,7 +50,7 @@ struct Shared {
     inbox: Arc<Inbox>,
     limits: Limits,
     answers: bool,
-    /// Whether reading its output is put off.
+    /// Whether reading its output is paused.
     paused: AtomicBool,
     resumed: Notify,
 }
@@ -63,7 +63,7 @@ impl Stdio {
         inbox: &Arc<Inbox>,
         answers: bool,
         limits: &Limits,
-    ) -> Result<Stdio, Trouble> {
+    ) -> Result<Stdio, ConversationError> {
         let mut child = processes.take(launch)?;
         let (stdin, stdout, stderr) =
             (child.stdin.take(), child.stdout.take(), child.stderr.take());
@@ -90,14 +90,14 @@ impl Stdio {
         Ok(Stdio { shared, exit, read, kill, processes: Arc::clone(processes) })
     }
 
-    pub(super) async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
+    pub(super) async fn send(&self, text: &[u8]) -> Result<u64, ConversationError> {
         self.shared.send(text).await
     }
 
     /// Sends a message in two writes, with a pause between them.
-    pub(crate) async fn send_in_two(&self, text: &[u8]) -> Result<u64, Trouble> {
+    pub(crate) async fn send_in_two(&self, text: &[u8]) -> Result<u64, ConversationError> {
         let (first, second) = text.split_at(text.len() / 2);
-        // Nothing may come between the two.
+        // Hold the lock, so that nothing is written between the two.
         let mut stdin = self.shared.stdin.lock().await;
         let line = self.shared.recording.add(&TraceEntry::stdio(Side::Client, text));
         self.shared.write(&mut stdin, first, line).await?;
@@ -107,7 +107,7 @@ impl Stdio {
     }
 
     /// Sends messages in one write. Returns the line of the last.
-    pub(crate) async fn send_joined(&self, messages: &[String]) -> Result<u64, Trouble> {
+    pub(crate) async fn send_joined(&self, messages: &[String]) -> Result<u64, ConversationError> {
         let mut stdin = self.shared.stdin.lock().await;
         let (mut line, mut bytes) = (0, Vec::new());
         for text in messages {
@@ -120,18 +120,18 @@ impl Stdio {
         Ok(line)
     }
 
-    /// Closes the server's input, and leaves the rest as it is.
+    /// Closes the server's input only.
     pub(crate) async fn close_input(&self) {
         self.shared.stdin.lock().await.take();
     }
 
-    /// Stops reading the server's output, or goes on.
+    /// Pauses or resumes reading the server's output.
     pub(crate) fn pause(&self, paused: bool) {
         self.shared.paused.store(paused, Ordering::Release);
         self.shared.resumed.notify_waiters();
     }
 
-    /// Waits for the exit of the server, and says how.
+    /// Waits for the exit of the server; describes it.
     pub(crate) async fn wait_exit(&self, within: Duration) -> Option<String> {
         let mut exit = self.exit.clone();
         let status = tokio::time::timeout(within, exit.wait_for(Option::is_some)).await.ok()?;
@@ -143,7 +143,7 @@ impl Stdio {
         String::from_utf8_lossy(&kept).into_owned()
     }
 
-    /// Ends it without waiting for long.
+    /// Ends it without waiting long for the server.
     pub(super) async fn close_soon(&self) {
         if !self.close(self.processes.patience()).await {
             self.processes.note_stayed();
@@ -153,7 +153,7 @@ impl Stdio {
     /// Whether it exited by itself after its input was closed.
     pub(super) async fn close(&self, within: Duration) -> bool {
         self.pause(false);
-        // Something else may be stuck writing to it.
+        // Another task may be blocked writing to it.
         if tokio::time::timeout(within, self.close_input()).await.is_err() {
             self.kill.notify_one();
             return false;
@@ -167,8 +167,8 @@ impl Stdio {
         exited
     }
 
-    /// Waits until what a server has written before its exit was read. Whoever else holds its
-    /// output open is not waited for.
+    /// Waits until the output written before the exit was read, but not for other processes that
+    /// hold it open.
     async fn read_all(&self) {
         let mut read = self.read.clone();
         let _ = tokio::time::timeout(OUTPUT_AFTER_EXIT, read.changed()).await;
@@ -182,10 +182,10 @@ impl Drop for Stdio {
 }
 
 impl Shared {
-    async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
+    async fn send(&self, text: &[u8]) -> Result<u64, ConversationError> {
         let mut stdin = self.stdin.lock().await;
         if stdin.is_none() {
-            return Err(Trouble::Ended("its input was closed".to_owned()));
+            return Err(ConversationError::Ended("its input was closed".to_owned()));
         }
         let line = self.recording.add(&TraceEntry::stdio(Side::Client, text));
         let mut bytes = text.to_vec();
@@ -199,9 +199,9 @@ impl Shared {
         stdin: &mut Option<ChildStdin>,
         bytes: &[u8],
         line: u64,
-    ) -> Result<(), Trouble> {
+    ) -> Result<(), ConversationError> {
         let Some(pipe) = stdin.as_mut() else {
-            return Err(Trouble::Ended("its input was closed".to_owned()));
+            return Err(ConversationError::Ended("its input was closed".to_owned()));
         };
         let within = self.limits.answer;
         let written = async {
@@ -212,13 +212,13 @@ impl Shared {
             Ok(Ok(())) => Ok(()),
             Ok(Err(error)) => {
                 let reason = self.inbox.ended().unwrap_or_else(|| error.to_string());
-                Err(Trouble::Ended(reason))
+                Err(ConversationError::Ended(reason))
             }
             Err(_) => {
-                // Half a line was written; nothing can follow it.
+                // A partial line was written, so nothing can follow it.
                 stdin.take();
                 let what = "a message that the server does not read".to_owned();
-                Err(Trouble::Unanswered { what, within, line })
+                Err(ConversationError::Unanswered { what, within, line })
             }
         }
     }
@@ -236,7 +236,7 @@ impl Shared {
         for message in self.inbox.add(line, text, None) {
             if self.answers && message.kind == Kind::Request {
                 let (shared, answer) = (Arc::clone(self), answering::answer(&message.value));
-                // Reading must go on while the answer is written.
+                // Keep reading while the answer is written.
                 tokio::spawn(async move { shared.send(answer.to_string().as_bytes()).await });
             }
         }
@@ -249,12 +249,12 @@ async fn supervise(mut child: Child, exited: watch::Sender<Option<String>>, kill
         status = child.wait() => status,
         () = kill.notified() => {
             kill_group(id);
-            // It may have gone meanwhile.
+            // It may have exited meanwhile.
             let _ = child.start_kill();
             child.wait().await
         }
     };
-    // Its own children may still be there.
+    // Its children may still be running.
     kill_group(id);
     let how = match status {
         Ok(status) => exit_text(status),
@@ -278,7 +278,7 @@ fn exit_text(status: ExitStatus) -> String {
 pub(crate) fn kill_group(id: Option<u32>) {
     let group = id.and_then(|id| i32::try_from(id).ok()).and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
-        // It is fine if nobody is left.
+        // It is fine if no process is left.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
 }
@@ -341,7 +341,7 @@ async fn listen(
         }
         line.clear();
         if shared.recording.bytes() > shared.limits.recording_bytes {
-            shared.inbox.end("it says more than can be kept");
+            shared.inbox.end("it sent more than can be recorded");
             return;
         }
     }
@@ -354,5 +354,5 @@ async fn listen(
         Ok(Ok(status)) => status.clone(),
         _ => None,
     };
-    shared.inbox.end(how.unwrap_or_else(|| "it has closed its output".to_owned()));
+    shared.inbox.end(how.unwrap_or_else(|| "it closed its output".to_owned()));
 }

@@ -1,4 +1,4 @@
-//! A server that is reached over WebSocket.
+//! The WebSocket transport.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use mcp_transport::{
 };
 
 use crate::{
-    Limits, Recording, Trouble,
+    ConversationError, Limits, Recording,
     conversation::{Inbox, Kind, answering},
 };
 
@@ -36,21 +36,23 @@ impl WebSocket {
         inbox: &Arc<Inbox>,
         answers: bool,
         limits: &Limits,
-    ) -> Result<WebSocket, Trouble> {
+    ) -> Result<WebSocket, ConversationError> {
         let mut settings = WsClientSettings::default();
         settings.connection.max_message = limits.message_bytes;
         settings.headers = headers.clone();
         let socket = tokio::time::timeout(limits.start, ws::connect(url, &settings))
             .await
-            .map_err(|_| Trouble::Unreachable("it does not accept connections".to_owned()))?
-            .map_err(|error| Trouble::Unreachable(error.to_string()))?;
+            .map_err(|_| {
+                ConversationError::Unreachable("it does not accept connections".to_owned())
+            })?
+            .map_err(|error| ConversationError::Unreachable(error.to_string()))?;
         let (recording, inbox) = (Arc::clone(recording), Arc::clone(inbox));
         let shared = Arc::new(Shared { socket, recording, inbox, answers });
         tokio::spawn(listen(Arc::clone(&shared)));
         Ok(WebSocket { shared })
     }
 
-    pub(super) async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
+    pub(super) async fn send(&self, text: &[u8]) -> Result<u64, ConversationError> {
         self.shared.send(text).await
     }
 
@@ -60,13 +62,13 @@ impl WebSocket {
 }
 
 impl Shared {
-    async fn send(&self, text: &[u8]) -> Result<u64, Trouble> {
+    async fn send(&self, text: &[u8]) -> Result<u64, ConversationError> {
         let line = self.recording.add(&TraceEntry::web_socket(Side::Client, text));
         let bytes = bytes::Bytes::copy_from_slice(text);
         let role = OutboundRole::Notification;
         let outbound = Outbound { bytes, role, ticket: None, headers: None, parsed: None };
         let sent = self.socket.send(outbound).await;
-        sent.map(|()| line).map_err(|error| Trouble::Ended(error.to_string()))
+        sent.map(|()| line).map_err(|error| ConversationError::Ended(error.to_string()))
     }
 }
 
@@ -81,7 +83,7 @@ async fn listen(shared: Arc<Shared>) {
                 continue;
             }
             Ok(Some(_)) => continue,
-            Ok(None) => return shared.inbox.end("it has closed the connection"),
+            Ok(None) => return shared.inbox.end("it closed the connection"),
             Err(error) => return shared.inbox.end(error.to_string()),
         };
         let line = shared.recording.add(&TraceEntry::web_socket(Side::Server, &text));

@@ -1,4 +1,4 @@
-//! A server on standard streams that tests start behind a proxy.
+//! A stdio server that tests start behind a proxy.
 
 use std::{error::Error, process, sync::Arc, time::Duration};
 
@@ -15,7 +15,7 @@ struct Echo {
     text: String,
 }
 
-/// A tool that tells that the list of tools has changed.
+/// A tool that announces a change of the tool list.
 struct Touch(Mcp);
 
 impl ToolHandler for Touch {

@@ -3,7 +3,7 @@ use mcp_transport::ws::{self, WsClientSettings, WsTransport};
 
 use crate::{Access, Address, UpstreamError, UrlKind};
 
-/// A server that is reached over WebSocket.
+/// A server to connect to over WebSocket.
 #[derive(Debug, Clone)]
 pub(super) struct WsServer {
     url: String,
@@ -11,7 +11,7 @@ pub(super) struct WsServer {
 }
 
 impl WsServer {
-    /// The server at `url`, which is not contacted yet.
+    /// The server at `url`. Does not connect yet.
     pub(super) fn new(
         url: &str,
         max_message: usize,

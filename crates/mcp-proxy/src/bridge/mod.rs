@@ -5,14 +5,14 @@
 //! children:  clients ─ HTTP ─► Children ─► one child or WebSocket per session, one shared
 //! ```
 //!
-//! Messages pass as they are; what carries them is translated. They are recorded and judged as the
-//! lines on the standard streams, or if there are none, as messages over WebSocket.
+//! Messages are forwarded unchanged; only the transport differs. They are recorded and judged as
+//! lines over stdio if one side uses that, otherwise as messages over WebSocket.
 
 pub mod children;
+pub(crate) mod client_queue;
+pub(crate) mod conversation_tap;
 mod dial;
-pub(crate) mod glance;
-pub(crate) mod lane;
-pub(crate) mod outbox;
+pub(crate) mod outline;
 mod overlong;
 pub mod remote;
 pub(crate) mod text;

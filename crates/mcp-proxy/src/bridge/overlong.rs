@@ -2,8 +2,8 @@ use mcp_core::MessageEnds;
 use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::JsonRpcId;
 
-/// The id of a message that was too long, as far as its beginning or its end shows it. It is only
-/// good for telling whoever waits that the message is lost.
+/// The id of an overlong message, if its beginning or end shows it. Only reliable enough to report
+/// that the message was lost.
 pub(super) fn id_of(ends: &MessageEnds) -> Option<JsonRpcId> {
     first_id(ends.start()).or_else(|| last_id(ends.end()))
 }

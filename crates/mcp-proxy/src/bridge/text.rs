@@ -1,12 +1,12 @@
-//! Texts that bridges write or change.
+//! Texts written or changed by bridges.
 
 use bytes::Bytes;
 use mcp_core::{Refusal, RefusalReason};
 use mcp_json::{Limits, Tape};
 use mcp_jsonrpc::{ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse};
 
-/// JSON on one line: raw line breaks, which can only be between its tokens, become spaces. Other
-/// text stays as it is.
+/// Puts JSON on one line: raw line breaks, which can only occur between tokens, become spaces.
+/// Other text is unchanged.
 pub(crate) fn one_line(text: Bytes, limits: Limits) -> Bytes {
     if memchr::memchr2(b'\n', b'\r', &text).is_none() || Tape::new().parse(&text, limits).is_err() {
         return text;
@@ -15,13 +15,13 @@ pub(crate) fn one_line(text: Bytes, limits: Limits) -> Bytes {
     text.iter().map(flat).collect()
 }
 
-/// What a caller gets that will not get an answer.
+/// The error for a caller that will get no answer.
 pub(crate) fn failure(id: Option<JsonRpcId>, code: ErrorCode, message: &str) -> Bytes {
     let error = JsonRpcError::new(code.code(), message);
     JsonRpcResponse { id, outcome: Err(error) }.to_bytes()
 }
 
-/// Why a text is not sent on that is no message.
+/// The refusal of a text that is not a message.
 pub(crate) fn refusal(reason: RefusalReason, message: impl Into<String>) -> Refusal {
     Refusal { index: None, reason, message: message.into(), findings: Vec::new(), facts: None }
 }
@@ -35,7 +35,7 @@ mod tests {
         let flat = |text: &'static str| one_line(text.into(), Limits::default());
         assert_eq!(flat("{\"a\":\r\n1}"), "{\"a\":  1}");
         assert_eq!(flat("{}"), "{}");
-        // It would become valid.
+        // Replacing the line break would make it valid.
         assert_eq!(flat("\"a\nb\""), "\"a\nb\"");
     }
 }

@@ -3,24 +3,23 @@ use std::collections::{HashMap, VecDeque};
 use mcp_core::Ticket;
 use mcp_jsonrpc::{JsonRpcId, MessageKind};
 
-use super::glance::{Glance, Reference};
+use super::outline::{Outline, Reference};
 
-/// The requests of a client that are not answered yet, and the exchanges they belong to.
+/// The open requests of a client, and the exchanges they belong to.
 #[derive(Debug, Default)]
 pub(super) struct Waiting {
     exchanges: HashMap<Ticket, Exchange>,
-    /// Several if an id is used twice, which is the client's mistake; the first gets the answer.
+    /// Several if the client reuses an id by mistake; the first gets the answer.
     by_id: HashMap<JsonRpcId, VecDeque<Ticket>>,
     by_token: HashMap<JsonRpcId, Ticket>,
-    /// What ids and tokens take.
+    /// Bytes of ids and tokens.
     bytes: usize,
 }
 
-/// How much the ids and progress tokens of waiting requests may take, in bytes, if it is not a
-/// single one.
+/// Maximum bytes of ids and progress tokens of open requests, except for a single larger one.
 pub(super) const MAX_WAITING_BYTES: usize = 16 << 20;
 
-/// Why a request may not wait.
+/// Why another request cannot be opened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Full {
     #[error("more than {0} requests are waiting")]
@@ -29,13 +28,13 @@ pub(super) enum Full {
     Ids,
 }
 
-/// The requests in one exchange: one, or those of a batch.
+/// The requests in one exchange: a single one, or those of a batch.
 #[derive(Debug, Default)]
 pub(super) struct Exchange {
-    /// How often each is still to be answered.
+    /// How many answers are still due for each id.
     ids: HashMap<JsonRpcId, usize>,
     tokens: Vec<JsonRpcId>,
-    /// What ids and tokens take.
+    /// Bytes of ids and tokens.
     bytes: usize,
     /// The id of its `initialize`.
     opening: Option<JsonRpcId>,
@@ -50,7 +49,7 @@ impl Exchange {
     }
 }
 
-/// What an answer does to its exchange.
+/// The effect of an answer on its exchange.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Answered {
     pub(super) ticket: Ticket,
@@ -76,7 +75,7 @@ impl Waiting {
         Ok(())
     }
 
-    pub(super) fn begin(&mut self, ticket: Ticket, asked: &Glance, is_modern: bool) {
+    pub(super) fn begin(&mut self, ticket: Ticket, asked: &Outline, is_modern: bool) {
         let mut exchange = Exchange { is_modern, ..Exchange::default() };
         for request in asked.requests() {
             if let Some(token) = &request.token {
@@ -96,7 +95,7 @@ impl Waiting {
         self.exchanges.insert(ticket, exchange);
     }
 
-    /// Takes the answer to `id`, in the exchange that it came in if that is known.
+    /// Takes the answer to `id`, in the exchange `ticket` if that is known.
     pub(super) fn answer(&mut self, ticket: Option<Ticket>, id: &JsonRpcId) -> Option<Answered> {
         let ticket = match ticket {
             Some(ticket) => ticket,
@@ -122,9 +121,9 @@ impl Waiting {
         self.by_id.get(id)?.front().copied()
     }
 
-    /// Whether a text of the server only answers requests of one exchange.
-    pub(super) fn answers_one(&self, glance: &Glance) -> bool {
-        let mut tickets = glance.messages.iter().map(|message| {
+    /// Whether a text of the server contains only answers for one exchange.
+    pub(super) fn answers_one(&self, outline: &Outline) -> bool {
+        let mut tickets = outline.messages.iter().map(|message| {
             let is_response = message.kind == Some(MessageKind::Response);
             message.id.as_ref().filter(|_| is_response).and_then(|id| self.exchange_of(&id.id))
         });
@@ -132,7 +131,7 @@ impl Waiting {
         tickets.all(|ticket| ticket == Some(first))
     }
 
-    /// The exchange that a message of the server belongs to, as far as one can tell.
+    /// The exchange that a message of the server belongs to, if that can be determined.
     pub(super) fn route(&self, reference: Option<&Reference>) -> Option<Ticket> {
         match reference {
             Some(Reference::Progress(token)) => return self.by_token.get(&token.id).copied(),
@@ -144,7 +143,7 @@ impl Waiting {
         only.filter(|_| tickets.next().is_none())
     }
 
-    /// Ends an exchange, and gives back what is not answered in it.
+    /// Ends an exchange, and returns it if requests in it are unanswered.
     pub(super) fn end(&mut self, ticket: Ticket) -> Option<Exchange> {
         let exchange = self.exchanges.remove(&ticket)?;
         self.bytes = self.bytes.saturating_sub(exchange.bytes);
@@ -177,7 +176,7 @@ impl Waiting {
     }
 }
 
-/// What an id takes, which is kept twice.
+/// Memory of an id, which is stored twice.
 fn size(id: &JsonRpcId) -> usize {
     match id {
         JsonRpcId::Null | JsonRpcId::Integer(_) => 0,
@@ -194,7 +193,7 @@ mod tests {
     fn waiting_for(texts: &[&str]) -> Waiting {
         let mut waiting = Waiting::default();
         for (number, text) in (0..).zip(texts) {
-            let asked = Glance::at(text.as_bytes(), Limits::default()).unwrap();
+            let asked = Outline::at(text.as_bytes(), Limits::default()).unwrap();
             waiting.begin(Ticket(number), &asked, false);
         }
         waiting
@@ -222,7 +221,7 @@ mod tests {
         let mut waiting = waiting_for(&[&ask(1, half), &ask(2, half)]);
         assert_eq!(waiting.room_in(2), Ok(()), "at the limit");
         assert_eq!(waiting.room_in(1), Err(Full::Requests(1)));
-        let more = Glance::at(ask(3, 1).as_bytes(), Limits::default()).unwrap();
+        let more = Outline::at(ask(3, 1).as_bytes(), Limits::default()).unwrap();
         waiting.begin(Ticket(7), &more, false);
         assert_eq!(waiting.room_in(3), Err(Full::Ids));
         waiting.end(Ticket(0));
@@ -245,11 +244,11 @@ mod tests {
     fn messages_go_to_the_request_they_belong_to() {
         let ask = r#"{"id":1,"method":"a","params":{"_meta":{"progressToken":"t"}}}"#;
         let progress = r#"{"method":"notifications/progress","params":{"progressToken":"t"}}"#;
-        let glance = Glance::at(progress.as_bytes(), Limits::default()).unwrap();
-        let reference = glance.messages[0].reference.as_ref();
+        let outline = Outline::at(progress.as_bytes(), Limits::default()).unwrap();
+        let reference = outline.messages[0].reference.as_ref();
         let mut waiting = waiting_for(&[ask]);
         assert_eq!(waiting.route(None), Some(Ticket(0)));
-        waiting.begin(Ticket(7), &Glance { messages: Vec::new(), is_batch: true }, false);
+        waiting.begin(Ticket(7), &Outline { messages: Vec::new(), is_batch: true }, false);
         assert_eq!(waiting.route(None), None, "there are two");
         assert_eq!(waiting.route(reference), Some(Ticket(0)));
         waiting.end(Ticket(0));

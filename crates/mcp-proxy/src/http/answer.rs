@@ -1,4 +1,4 @@
-//! Responses that the proxy gives in the server's place.
+//! Responses that the proxy gives on behalf of the server.
 
 use bytes::Bytes;
 use http::{
@@ -15,7 +15,7 @@ use super::{
     upstream::{CROWDED_OUT, Failure},
 };
 
-/// A response that can be shown to the tap before it is sent.
+/// A response that can be recorded before it is sent.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
@@ -29,7 +29,7 @@ impl Answer {
         Answer { status, headers: HeaderMap::from_iter([(CONTENT_TYPE, kind)]), body }
     }
 
-    /// A plain refusal, before anything is known about the message.
+    /// An error response to a request that was not read.
     pub(crate) fn error(status: StatusCode, code: ErrorCode, message: &str) -> Answer {
         let error = JsonRpcError::new(code.code(), message);
         Answer::json(status, JsonRpcResponse { id: None, outcome: Err(error) }.to_bytes())
@@ -42,14 +42,14 @@ impl Answer {
         answer
     }
 
-    /// The request is addressed to a foreign host, or comes from a foreign page.
+    /// The request is addressed to a foreign host, or comes from a foreign origin.
     pub(crate) fn foreign(foreign: &SourceNotAllowed) -> Answer {
         Answer::error(StatusCode::FORBIDDEN, ErrorCode::InvalidRequest, &foreign.to_string())
     }
 
     /// There is no server at the path of the request.
     pub(crate) fn no_such_prefix(prefixes: &[&str]) -> Answer {
-        let message = format!("no server has this path; there are {}", prefixes.join(", "));
+        let message = format!("no server has this path; use one of {}", prefixes.join(", "));
         let data = serde_json::json!({ "prefixes": prefixes });
         let error = JsonRpcError {
             code: ErrorCode::InvalidRequest.code(),
@@ -60,13 +60,17 @@ impl Answer {
         Answer::json(StatusCode::NOT_FOUND, body)
     }
 
-    /// There are as many connections as there may be.
+    /// The maximum number of connections is open.
     pub(crate) fn full() -> Answer {
         let status = StatusCode::SERVICE_UNAVAILABLE;
-        Answer::error(status, ErrorCode::InternalError, "too many connections are open; try again")
+        Answer::error(
+            status,
+            ErrorCode::InternalError,
+            "too many connections are open; try again later",
+        )
     }
 
-    /// There is no room for the message at the moment.
+    /// There is no memory left for the message at the moment.
     pub(super) fn crowded_out() -> Answer {
         let status = StatusCode::SERVICE_UNAVAILABLE;
         let mut answer = Answer::error(status, ErrorCode::InternalError, CROWDED_OUT);
@@ -83,14 +87,14 @@ impl Answer {
         let statuses = refusals.iter().map(|refusal| status_of(request, refusal.reason));
         let status = statuses.max().unwrap_or(StatusCode::BAD_REQUEST);
         let Some(body) = answer else {
-            // A notification or a response: nobody waits for an answer, but HTTP has one.
+            // A notification or a response expects no answer, but HTTP needs a response.
             let message = reason_of(refusals);
             return Answer::error(StatusCode::BAD_REQUEST, ErrorCode::InvalidRequest, message);
         };
         Answer::json(status, body)
     }
 
-    /// Takes the place of a response that may not pass.
+    /// Replaces a response that was held back.
     pub(crate) fn instead(refusals: &[Refusal], answer: Option<Bytes>) -> Answer {
         let Some(body) = answer else {
             let message = reason_of(refusals);
@@ -99,7 +103,7 @@ impl Answer {
         Answer::json(StatusCode::OK, body)
     }
 
-    /// Tells a client that the server has not answered the request in `text`, or those of a batch.
+    /// Tells a client that the server did not answer the request, or the batch, in `text`.
     pub(crate) fn failed(failure: &Failure, text: &[u8]) -> Answer {
         let status = match failure {
             Failure::TimedOut(_) => StatusCode::GATEWAY_TIMEOUT,
@@ -112,10 +116,11 @@ impl Answer {
         Answer::json(status, error_for(text, &error))
     }
 
-    /// Tells a client that its request could not be judged, or the response to it: the session store
-    /// is away. `text` is from the side that sent it.
+    /// Tells a client that its request, or the response to it, could not be judged because the
+    /// session store is unavailable. `text` was sent by `from`.
     pub(super) fn unavailable(from: Side, text: &[u8]) -> Answer {
-        let message = "the session cannot be judged at the moment: the session store is away";
+        let message =
+            "the session cannot be judged at the moment: the session store is unavailable";
         let error = JsonRpcError::new(ErrorCode::InternalError.code(), message);
         let body = match from {
             Side::Client => error_for(text, &error),
@@ -140,8 +145,8 @@ fn reason_of(refusals: &[Refusal]) -> &str {
     refusals.first().map_or("invalid", |refusal| &refusal.message)
 }
 
-/// How a refused request is answered over HTTP. Up to 2025-11-25 clients take every status but 200
-/// for a failure of the transport.
+/// The HTTP status of a refused request. Up to 2025-11-25, clients treat every status but 200 as a
+/// transport failure.
 fn status_of(request: &HeaderMap, reason: RefusalReason) -> StatusCode {
     let version = request.get("mcp-protocol-version").and_then(|version| version.to_str().ok());
     let revision = version.and_then(|version| version.parse::<Revision>().ok());
@@ -153,7 +158,7 @@ fn status_of(request: &HeaderMap, reason: RefusalReason) -> StatusCode {
     }
 }
 
-/// An error for each request in `text`; without an id if there is none.
+/// An error for each request in `text`; a single one without an id if there are none.
 fn error_for(text: &[u8], error: &JsonRpcError) -> Bytes {
     let mut tape = Tape::new();
     let answer = |id| JsonRpcResponse { id, outcome: Err(error.clone()) }.to_bytes();
@@ -180,7 +185,7 @@ fn response_id(text: &[u8]) -> Option<JsonRpcId> {
     id_of(document.root(), MessageKind::Response)
 }
 
-/// The id of a message, if it is of this kind.
+/// The id of a message, if it has this kind.
 fn id_of(message: Node<'_>, kind: MessageKind) -> Option<JsonRpcId> {
     let envelope = Envelope::of(message);
     envelope.readable_id().filter(|_| envelope.kind() == Some(kind))

@@ -1,4 +1,4 @@
-//! Answers to a batch of which only a part was passed on.
+//! Answers to a batch of which only a part was forwarded.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -8,8 +8,8 @@ use mcp_jsonrpc::ErrorCode;
 
 use super::{
     answer::Answer,
-    body::{ProxyBody, Unread, after, read_whole},
-    connections::Answering,
+    body::{ProxyBody, ReadError, after, read_whole},
+    connections::ResponseBody,
     encoding::Encoding,
     events::event_with,
     exchange::{Exchange, response_part},
@@ -18,11 +18,10 @@ use super::{
 };
 use crate::{respond::Replacement, splice::with_parts, tap::SentHeaders};
 
-/// Passes the answer to a part of a batch on, together with the `errors` for the rest, which are a
-/// batch themselves.
+/// Forwards the answer to a part of a batch, merged with `errors`, a batch of errors for the rest.
 pub(super) async fn pass_back(
     exchange: Exchange,
-    response: Response<Answering>,
+    response: Response<ResponseBody>,
     errors: Bytes,
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();
@@ -44,12 +43,12 @@ pub(super) async fn pass_back(
     };
     let whole = match read_whole(body, exchange.limit(), exchange.room()).await {
         Ok(whole) => whole,
-        Err(Unread::NoRoom) => {
+        Err(ReadError::NoRoom) => {
             exchange.lose(Side::Server, response_part(head.status, shown));
             return give(&exchange, Answer::crowded_out());
         }
-        Err(Unread::TooLong | Unread::Broken) => {
-            return lacking("the server's response is too long, or it broke off");
+        Err(ReadError::TooLong | ReadError::Broken) => {
+            return lacking("the server's response is too long or incomplete");
         }
     };
     let text = match text_of(encoding, &whole.text, exchange.limit()) {
@@ -61,7 +60,7 @@ pub(super) async fn pass_back(
         return give_unjudged(&exchange, Answer::unavailable(Side::Server, &text));
     };
     if !status.is_success() {
-        // It is about the whole exchange.
+        // The response is about the whole exchange.
         return Response::from_parts(head, whole.into_body());
     }
     let body =
@@ -74,12 +73,12 @@ pub(super) async fn pass_back(
         describe(&mut answer.headers, &answer.body);
     }
     let Answer { status, headers, body } = &answer;
-    // Not in place of the server's response: it answers more than that does.
+    // Not recorded as a replacement of the server's response, since it answers more requests.
     exchange.observe_answer(*status, headers, body.clone());
     answer.into_response()
 }
 
-/// One batch of what the server has answered and of the errors.
+/// Merges the server's answers and the errors into one batch.
 fn combine(answered: &Bytes, errors: Bytes) -> Bytes {
     let mut tape = Tape::new();
     let Ok(document) = tape.parse(answered, Limits::default()) else { return errors };

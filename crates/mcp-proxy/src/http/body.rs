@@ -10,7 +10,7 @@ use mcp_core::{MemoryBudget, MemoryShare};
 
 pub(crate) type BoxError = Box<dyn std::error::Error + Send + Sync>;
 
-/// A body that passes the proxy.
+/// A body forwarded by the proxy.
 pub(crate) type ProxyBody = UnsyncBoxBody<Bytes, BoxError>;
 
 pub(crate) fn boxed<B>(body: B) -> ProxyBody
@@ -25,7 +25,7 @@ pub(crate) fn full(bytes: Bytes) -> ProxyBody {
     boxed(Full::new(bytes))
 }
 
-/// A body with something before it.
+/// Prepends bytes to a body.
 pub(super) fn after<B>(first: Bytes, body: B) -> ProxyBody
 where
     B: Body<Data = Bytes> + Send + Unpin + 'static,
@@ -55,7 +55,7 @@ impl Body for Prefixed {
     }
 }
 
-/// An event stream that ends when something has happened, if not before. `last` is what is sent then.
+/// An event stream that ends early when `until` completes; `last` is sent then.
 pub(super) fn events_until(
     body: ProxyBody,
     ended: impl Future<Output = ()> + Send + 'static,
@@ -69,7 +69,7 @@ struct EventsUntil {
     body: Option<ProxyBody>,
     ended: Pin<Box<dyn Future<Output = ()> + Send>>,
     last: Option<Box<dyn FnOnce() -> Option<Bytes> + Send>>,
-    /// The last bytes, which tell whether an event is complete.
+    /// The last bytes, which show whether an event is complete.
     tail: [u8; 4],
 }
 
@@ -113,7 +113,7 @@ impl Body for EventsUntil {
     }
 }
 
-/// A body as far as it has come, up to a limit, and as long as there is room for it.
+/// The received part of a body, up to a limit, and as long as there is memory for it.
 #[derive(Debug)]
 pub(super) struct Collected {
     limit: usize,
@@ -123,7 +123,7 @@ pub(super) struct Collected {
     has_room: bool,
 }
 
-/// Most bodies come in one piece, which is not copied then.
+/// Most bodies arrive in one piece, which need not be copied.
 #[derive(Debug)]
 enum Text {
     Nothing,
@@ -168,17 +168,17 @@ impl Collected {
         self.length > self.limit as u64
     }
 
-    /// Whether it was not kept because others take up all the room.
+    /// Whether it was not kept for lack of memory.
     pub(super) fn is_crowded_out(&self) -> bool {
         !self.has_room && !self.is_too_long()
     }
 
-    /// How long it is, whether or not it is kept.
+    /// Its length, whether or not it was kept.
     pub(super) fn length(&self) -> u64 {
         self.length
     }
 
-    /// All of it, which is nothing if it was not kept. Its room is given back when this is dropped.
+    /// Takes the whole text; empty if it was not kept. Its memory share is returned with `self`.
     pub(super) fn take(&mut self) -> Bytes {
         match std::mem::replace(&mut self.text, Text::Nothing) {
             Text::Nothing => Bytes::new(),
@@ -188,16 +188,16 @@ impl Collected {
     }
 }
 
-/// Why a body could not be read whole.
+/// Why a body could not be read completely.
 #[derive(Debug)]
-pub(super) enum Unread {
+pub(super) enum ReadError {
     TooLong,
     Broken,
-    /// Too much is held already.
+    /// There is no memory left for it.
     NoRoom,
 }
 
-/// All of a body, and the room that it takes.
+/// A complete body, with its share of the memory budget.
 #[derive(Debug)]
 pub(super) struct Whole {
     pub(super) text: Bytes,
@@ -205,13 +205,13 @@ pub(super) struct Whole {
 }
 
 impl Whole {
-    /// The body again, which gives its room back when it has been sent.
+    /// Turns it into a body that returns its memory share once sent.
     pub(super) fn into_body(self) -> ProxyBody {
         held_until_sent(self.text, self.held)
     }
 }
 
-/// A body that gives its room back when it has been sent.
+/// A body that returns its memory share once sent.
 pub(super) fn held_until_sent(text: Bytes, held: MemoryShare) -> ProxyBody {
     full(Bytes::from_owner(HeldText { text, _held: held }))
 }
@@ -227,32 +227,32 @@ impl AsRef<[u8]> for HeldText {
     }
 }
 
-/// Reads all of a body.
+/// Reads a complete body.
 pub(super) async fn read_whole<B>(
     mut body: B,
     limit: usize,
     room: &MemoryBudget,
-) -> Result<Whole, Unread>
+) -> Result<Whole, ReadError>
 where
     B: Body<Data = Bytes> + Unpin,
 {
     let mut collected = Collected::new(limit, room.share());
     while let Some(frame) = body.frame().await {
-        let Ok(frame) = frame else { return Err(Unread::Broken) };
+        let Ok(frame) = frame else { return Err(ReadError::Broken) };
         if let Some(data) = frame.data_ref() {
             collected.push(data);
             if collected.is_too_long() {
-                return Err(Unread::TooLong);
+                return Err(ReadError::TooLong);
             }
             if collected.is_crowded_out() {
-                return Err(Unread::NoRoom);
+                return Err(ReadError::NoRoom);
             }
         }
     }
     Ok(Whole { text: collected.take(), held: collected.held })
 }
 
-/// Reads all of a body that is known to be short; `None` if it breaks off.
+/// Reads a complete body that is known to be short; `None` if it is incomplete.
 pub(super) async fn read_short<B>(mut body: B) -> Option<Bytes>
 where
     B: Body<Data = Bytes> + Unpin,

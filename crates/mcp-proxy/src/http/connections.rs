@@ -1,6 +1,6 @@
-//! Connections to one server. A connection is driven by whoever waits for what comes on it: by the
-//! task of the request, then by whoever reads the response. So no task has to wake another one, and
-//! what has arrived together is passed on together.
+//! Connections to one server. A connection is driven by the task of the request, then by the reader
+//! of the response. So no task has to wake another, and data that arrives together is forwarded
+//! together.
 
 use std::{
     error::Error,
@@ -25,17 +25,17 @@ use tower_service::Service as _;
 
 use super::body::ProxyBody;
 
-/// Idle connections are closed before most servers would close them.
+/// Idle time after which a connection is closed; most servers wait longer.
 const IDLE: Duration = Duration::from_secs(4);
 const MAX_IDLE: usize = 256;
 const MAX_HEAD: usize = 64 << 10;
 
 type Stream = MaybeHttpsStream<TokioIo<TcpStream>>;
 
-/// Why there is no response.
+/// Why a request got no response.
 #[derive(Debug)]
-pub(super) enum Unanswered {
-    /// There is no connection to the server.
+pub(super) enum SendError {
+    /// The server could not be connected to.
     Unreachable(Box<dyn Error + Send + Sync>),
     /// The connection broke.
     Broken(hyper::Error),
@@ -49,11 +49,11 @@ pub(super) struct Connections {
     idle: Arc<Mutex<Idle>>,
 }
 
-/// Those without a request, the one used last at the end.
+/// Idle connections, the most recently used last.
 #[derive(Default)]
 struct Idle {
     list: Vec<(Instant, Box<Connection>)>,
-    /// Whether somebody closes those that are idle for too long.
+    /// Whether a task is running that closes those idle for too long.
     is_swept: bool,
 }
 
@@ -64,64 +64,64 @@ impl fmt::Debug for Connections {
 }
 
 impl Connections {
-    /// None yet. Only scheme and authority of `server` matter.
+    /// An empty pool. Only scheme and authority of `server` matter.
     pub(super) fn to(server: Uri, connector: HttpsConnector<HttpConnector>) -> Connections {
         Connections { server, connector, idle: Arc::default() }
     }
 
-    /// None yet, to the same server.
-    pub(super) fn apart(&self) -> Connections {
+    /// An empty pool for the same server.
+    pub(super) fn with_own_connections(&self) -> Connections {
         Connections::to(self.server.clone(), self.connector.clone())
     }
 
-    /// Sends a request, and waits for the head of the response.
+    /// Sends a request, and waits for the response head.
     pub(super) async fn send(
         &self,
         mut request: Request<ProxyBody>,
-    ) -> Result<Response<Answering>, Unanswered> {
+    ) -> Result<Response<ResponseBody>, SendError> {
         while let Some(connection) = self.take_idle() {
             match self.send_on(connection, request).await {
                 Ok(response) => return Ok(response),
                 // The server has closed the connection while it was idle.
                 Err((_, Some(unsent))) => request = unsent,
-                Err((error, None)) => return Err(Unanswered::Broken(error)),
+                Err((error, None)) => return Err(SendError::Broken(error)),
             }
         }
-        // Few requests open a connection: all others need not have room for what that takes.
+        // Boxed, since few requests open a connection, and all others should not pay for its size.
         let connection = Box::pin(self.connect()).await?;
-        self.send_on(connection, request).await.map_err(|(error, _)| Unanswered::Broken(error))
+        self.send_on(connection, request).await.map_err(|(error, _)| SendError::Broken(error))
     }
 
-    /// Sends a request that asks for another protocol, on a connection of its own. It is driven by a
-    /// task, until what is upgraded to has taken it over.
+    /// Sends an upgrade request on its own connection, which a task drives until the upgraded
+    /// protocol takes over.
     pub(super) async fn send_upgrade(
         &self,
         request: Request<ProxyBody>,
-    ) -> Result<Response<Incoming>, Unanswered> {
+    ) -> Result<Response<Incoming>, SendError> {
         let Connection { mut sender, connection } = *self.connect().await?;
         tokio::spawn(connection.with_upgrades());
-        sender.send_request(request).await.map_err(Unanswered::Broken)
+        sender.send_request(request).await.map_err(SendError::Broken)
     }
 
-    async fn connect(&self) -> Result<Box<Connection>, Unanswered> {
+    async fn connect(&self) -> Result<Box<Connection>, SendError> {
         let mut connector = self.connector.clone();
-        let stream = connector.call(self.server.clone()).await.map_err(Unanswered::Unreachable)?;
+        let stream = connector.call(self.server.clone()).await.map_err(SendError::Unreachable)?;
         let mut builder = http1::Builder::new();
         builder.preserve_header_case(true).max_buf_size(MAX_HEAD);
-        let (sender, connection) = builder.handshake(stream).await.map_err(Unanswered::Broken)?;
+        let (sender, connection) = builder.handshake(stream).await.map_err(SendError::Broken)?;
         Ok(Box::new(Connection { sender, connection }))
     }
 
-    /// Gives the request back if nothing of it was sent.
+    /// Returns the request with the error if none of it was sent.
     async fn send_on(
         &self,
         mut connection: Box<Connection>,
         request: Request<ProxyBody>,
-    ) -> Result<Response<Answering>, (hyper::Error, Option<Request<ProxyBody>>)> {
+    ) -> Result<Response<ResponseBody>, (hyper::Error, Option<Request<ProxyBody>>)> {
         let mut answer = std::pin::pin!(connection.sender.try_send_request(request));
         let mut connection = Some(connection);
         let answer = std::future::poll_fn(|context| {
-            // One that is over has to go: a request that it has not taken comes back only then.
+            // Drop a closed connection: only then does it return a request that it has not taken.
             if let Some(driven) = &mut connection
                 && Pin::new(&mut driven.connection).poll(context).is_ready()
             {
@@ -134,12 +134,12 @@ impl Connections {
             (error.into_error(), unsent)
         })?;
         let idle = Arc::downgrade(&self.idle);
-        Ok(response.map(|body| Answering { body, connection, failure: None, idle }))
+        Ok(response.map(|body| ResponseBody { body, connection, failure: None, idle }))
     }
 
     fn take_idle(&self) -> Option<Box<Connection>> {
         let (since, connection) = lock(&self.idle).list.pop()?;
-        // All others are idle for longer: they are left to whoever sweeps them.
+        // All others have been idle for longer, and are left to the sweeping task.
         (since.elapsed() < IDLE).then_some(connection)
     }
 }
@@ -148,7 +148,7 @@ fn lock(idle: &Mutex<Idle>) -> MutexGuard<'_, Idle> {
     idle.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Closes connections that are idle for too long, as long as there are any.
+/// Closes connections that are idle for too long, until none are left.
 async fn sweep(idle: Weak<Mutex<Idle>>) {
     loop {
         tokio::time::sleep(IDLE / 4).await;
@@ -162,14 +162,14 @@ async fn sweep(idle: Weak<Mutex<Idle>>) {
     }
 }
 
-/// Always boxed: with TLS it takes some kilobytes, and it is handed on several times for a request.
+/// Always boxed: with TLS it takes several kilobytes, and it is moved several times per request.
 struct Connection {
     sender: SendRequest<ProxyBody>,
     connection: http1::Connection<Stream, ProxyBody>,
 }
 
 impl Connection {
-    /// Makes it available for the next request, as soon as this one is sent.
+    /// Makes it available for the next request once this one is sent.
     fn release(mut self: Box<Self>, idle: Weak<Mutex<Idle>>) {
         let mut context = Context::from_waker(Waker::noop());
         if !self.sender.is_ready() && Pin::new(&mut self.connection).poll(&mut context).is_ready() {
@@ -178,7 +178,7 @@ impl Connection {
         if self.sender.is_ready() {
             return self.rest(&idle);
         }
-        // The server has answered before it had the whole request. It may still want the rest.
+        // The server answered before it had received the whole request. It may still read the rest.
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             runtime.spawn(async move {
                 let Connection { sender, connection } = &mut *self;
@@ -210,23 +210,23 @@ impl Connection {
     }
 }
 
-/// The body of a response. Whoever reads it drives the connection that it comes on.
-pub(crate) struct Answering {
+/// The body of a response. Reading it drives its connection.
+pub(crate) struct ResponseBody {
     body: Incoming,
-    /// Until the body is complete, or the connection is over.
+    /// `None` once the body is complete or the connection closed.
     connection: Option<Box<Connection>>,
-    /// Why it breaks off, which is said at the next poll.
+    /// The error to return at the next poll.
     failure: Option<hyper::Error>,
     idle: Weak<Mutex<Idle>>,
 }
 
-impl fmt::Debug for Answering {
+impl fmt::Debug for ResponseBody {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Answering").field("body", &self.body).finish_non_exhaustive()
+        f.debug_struct("ResponseBody").field("body", &self.body).finish_non_exhaustive()
     }
 }
 
-impl Answering {
+impl ResponseBody {
     fn release(&mut self) {
         if let Some(connection) = self.connection.take() {
             connection.release(Weak::clone(&self.idle));
@@ -234,7 +234,7 @@ impl Answering {
     }
 }
 
-impl Body for Answering {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = hyper::Error;
 
@@ -253,7 +253,7 @@ impl Body for Answering {
         }
         let frame = ready!(Pin::new(&mut this.body).poll_frame(context));
         if let Some(Err(error)) = frame {
-            // What has come before is sent first: an error ends the connection to the client at once.
+            // Deliver received data first: an error ends the connection to the client at once.
             this.failure = Some(error);
             context.waker().wake_by_ref();
             return Poll::Pending;
@@ -273,9 +273,10 @@ impl Body for Answering {
     }
 }
 
-impl Drop for Answering {
+impl Drop for ResponseBody {
     fn drop(&mut self) {
-        // Nobody reads a body that has no bytes. If one is not read to its end, the connection ends.
+        // An empty body is never polled. If a body is not read to its end, the connection is
+        // dropped.
         if self.body.is_end_stream() {
             self.release();
         }

@@ -1,4 +1,4 @@
-//! Bodies that are compressed. They pass as they are; what is judged and recorded is the text.
+//! Compressed bodies. They are forwarded unchanged, and judged and recorded as text.
 
 use std::io::{self, Read, Write};
 
@@ -7,19 +7,19 @@ use bytes::Bytes;
 use flate2::{read, write};
 use http::{HeaderMap, header::CONTENT_ENCODING};
 
-/// How a body is compressed.
+/// The content encoding of a body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Encoding {
     Gzip,
-    /// The format of zlib; some senders leave out its frame.
+    /// The zlib format; some senders leave out its header.
     Deflate,
     Brotli,
 }
 
 /// Why a body could not be decoded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Undecoded {
-    /// The text would be longer than it may be.
+pub(crate) enum DecodeError {
+    /// The text would exceed the limit.
     TooLong,
     Broken,
 }
@@ -27,7 +27,7 @@ pub(crate) enum Undecoded {
 const BUFFER: usize = 4 << 10;
 
 impl Encoding {
-    /// The only encoding of a body; `None` if there is none, several, or an unknown one.
+    /// The encoding of a body; `None` if there is none, several, or an unknown one.
     pub(crate) fn of(headers: &HeaderMap) -> Option<Encoding> {
         let mut values = headers.get_all(CONTENT_ENCODING).iter();
         let value = values.next()?.to_str().ok()?.trim();
@@ -43,12 +43,12 @@ impl Encoding {
         }
     }
 
-    /// The text of a whole body, which may have `limit` bytes.
-    pub(crate) fn decode(self, body: &[u8], limit: usize) -> Result<Bytes, Undecoded> {
+    /// Decodes a complete body to at most `limit` bytes.
+    pub(crate) fn decode(self, body: &[u8], limit: usize) -> Result<Bytes, DecodeError> {
         match self {
             Encoding::Gzip => read_all(read::MultiGzDecoder::new(body), limit),
             Encoding::Deflate => match read_all(read::ZlibDecoder::new(body), limit) {
-                Err(Undecoded::Broken) => read_all(read::DeflateDecoder::new(body), limit),
+                Err(DecodeError::Broken) => read_all(read::DeflateDecoder::new(body), limit),
                 read => read,
             },
             Encoding::Brotli => read_all(Decompressor::new(body, BUFFER), limit),
@@ -56,17 +56,17 @@ impl Encoding {
     }
 }
 
-fn read_all(text: impl Read, limit: usize) -> Result<Bytes, Undecoded> {
+fn read_all(text: impl Read, limit: usize) -> Result<Bytes, DecodeError> {
     let mut out = Vec::new();
     let most = (limit as u64).saturating_add(1);
-    text.take(most).read_to_end(&mut out).map_err(|_| Undecoded::Broken)?;
-    if out.len() > limit { Err(Undecoded::TooLong) } else { Ok(out.into()) }
+    text.take(most).read_to_end(&mut out).map_err(|_| DecodeError::Broken)?;
+    if out.len() > limit { Err(DecodeError::TooLong) } else { Ok(out.into()) }
 }
 
-/// Decodes a body as it comes.
+/// Decodes a body incrementally.
 pub(super) struct StreamDecoder {
     inner: Inner,
-    /// How much was taken and given so far.
+    /// Bytes taken and produced so far.
     taken: u64,
     given: u64,
 }
@@ -77,9 +77,9 @@ enum Inner {
     Brotli(Box<DecompressorWriter<Vec<u8>>>),
 }
 
-/// How much is decoded at once, so that what comes of it is not too much.
+/// Bytes to decode at once, which bounds the output.
 const SLICE: usize = 256;
-/// A stream that grows more than this is not meant to be read.
+/// Maximum expansion factor; beyond it, a stream is treated as hostile.
 const MAX_GROWTH: u64 = 1024;
 const FREE: u64 = 16 << 20;
 
@@ -95,21 +95,21 @@ impl StreamDecoder {
         StreamDecoder { inner, taken: 0, given: 0 }
     }
 
-    /// Takes more of the body, and hands out the text as far as it is known.
+    /// Takes more of the body, and passes on the decoded text.
     pub(super) fn push(
         &mut self,
         body: &[u8],
         mut text: impl FnMut(Bytes),
-    ) -> Result<(), Undecoded> {
+    ) -> Result<(), DecodeError> {
         for slice in body.chunks(SLICE) {
             self.taken += slice.len() as u64;
-            let out = self.inner.decode(slice).map_err(|_| Undecoded::Broken)?;
+            let out = self.inner.decode(slice).map_err(|_| DecodeError::Broken)?;
             self.given += out.len() as u64;
             if !out.is_empty() {
                 text(out.into());
             }
             if self.given > FREE.saturating_add(self.taken.saturating_mul(MAX_GROWTH)) {
-                return Err(Undecoded::TooLong);
+                return Err(DecodeError::TooLong);
             }
         }
         Ok(())
@@ -118,7 +118,7 @@ impl StreamDecoder {
 
 impl Inner {
     fn decode(&mut self, slice: &[u8]) -> io::Result<Vec<u8>> {
-        // What is known of the text is wanted at once, not when more comes.
+        // Flush, so that text is available at once.
         Ok(match self {
             Inner::Gzip(decoder) => {
                 decoder.write_all(slice)?;
@@ -182,15 +182,15 @@ mod tests {
             (Encoding::Brotli, BROTLI.to_vec()),
         ] {
             assert_eq!(encoding.decode(&body, 5).unwrap(), &text[..], "{encoding:?}");
-            assert_eq!(encoding.decode(&body, 4), Err(Undecoded::TooLong), "{encoding:?}");
-            assert_eq!(encoding.decode(b"hello, hello", 99), Err(Undecoded::Broken));
+            assert_eq!(encoding.decode(&body, 4), Err(DecodeError::TooLong), "{encoding:?}");
+            assert_eq!(encoding.decode(b"hello, hello", 99), Err(DecodeError::Broken));
         }
     }
 
     #[test]
     fn a_bomb_takes_no_more_than_the_limit() {
         let bomb = gzip(&vec![0; 32 << 20]);
-        assert_eq!(Encoding::Gzip.decode(&bomb, 1000), Err(Undecoded::TooLong));
+        assert_eq!(Encoding::Gzip.decode(&bomb, 1000), Err(DecodeError::TooLong));
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! Event streams: seen as they pass, or held back event by event.
+//! Event streams: observed as they pass, or judged event by event.
 
 use std::{
     collections::VecDeque,
@@ -24,19 +24,19 @@ use crate::{
     tap::{Event, Judgement, Part},
 };
 
-/// An event stream that is being passed on.
+/// Observes an event stream that is being forwarded.
 #[derive(Debug)]
 pub(super) struct PassingEvents {
     seen: SeenEvents,
     text: Text,
 }
 
-/// How the text of a stream is read.
+/// How to read the text of a stream.
 #[derive(Debug)]
 enum Text {
     Plain,
     Compressed(Box<StreamDecoder>),
-    /// Not any more: it could not be decoded.
+    /// It could not be decoded.
     Unreadable,
 }
 
@@ -69,13 +69,13 @@ impl Watch for PassingEvents {
     }
 }
 
-/// The events in a text, as far as there is room for them.
+/// Parses the events in a text, as far as there is memory for them.
 #[derive(Debug)]
 struct SeenEvents {
     exchange: Exchange,
     decoder: Decoder,
     held: MemoryShare,
-    /// Whether nothing is kept of the event at hand, because there is no room for it.
+    /// Whether the current event is not kept, for lack of memory.
     crowded_out: bool,
 }
 
@@ -108,7 +108,7 @@ impl SeenEvents {
     }
 }
 
-/// Takes as much room as is needed; `false` if there is too little.
+/// Resizes a share to `needed` bytes; `false` if there is too little memory.
 fn resize(held: &mut MemoryShare, needed: usize) -> bool {
     if let Some(more) = needed.checked_sub(held.bytes()) {
         return held.grow(more);
@@ -123,20 +123,20 @@ fn split(event: sse::Event) -> (Event, Bytes) {
     (Event { id, name: event, retry }, data)
 }
 
-/// A message of the proxy's own, as an event.
+/// An event with a message of the proxy.
 pub(super) fn event_with(data: Bytes) -> Bytes {
     let mut out = BytesMut::new();
     sse::Event { event: None, data, id: None, retry: None }.encode(&mut out);
     out.freeze()
 }
 
-/// An event stream of which every event is judged before it passes.
+/// An event stream whose events are judged before they pass.
 pub(super) struct JudgedEvents<B> {
     body: B,
     exchange: Exchange,
     blocks: Blocks,
     judging: Option<Judging>,
-    /// What may pass and has not passed yet.
+    /// Events that may pass, not yet sent.
     ready: VecDeque<Bytes>,
     held: MemoryShare,
     ended: bool,
@@ -159,7 +159,7 @@ impl<B> JudgedEvents<B> {
     fn take(&mut self, block: Block) {
         match block {
             Block::Whole(text) => self.judge(text),
-            // It is over the limit, and so not judged.
+            // It exceeds the limit, so it cannot be judged.
             Block::TooLong(length) => self.exchange.observe_overlong_event(length),
         }
     }
@@ -178,7 +178,7 @@ impl<B> JudgedEvents<B> {
         self.judging = Some(Judging { block, event, judgement });
     }
 
-    /// Passes an event, or what takes its place.
+    /// Passes an event or its replacement.
     fn pass(&mut self, block: Bytes, event: sse::Event, verdict: &Verdict) {
         if verdict.passes() {
             self.ready.push_back(block);
@@ -221,9 +221,9 @@ where
                 let judgement = ready!(judging.judgement.as_mut().poll(context));
                 let Some(Judging { block, event, .. }) = this.judging.take() else { continue };
                 let Ok(verdict) = judgement else {
-                    // The client can ask for the rest of the stream when there are verdicts again.
+                    // The client can resume the stream once judging works again.
                     this.end(End::Broken);
-                    return Poll::Ready(Some(Err("the session store is away".into())));
+                    return Poll::Ready(Some(Err("the session store is unavailable".into())));
                 };
                 this.pass(block, event, &verdict);
                 continue;
@@ -237,9 +237,9 @@ where
                     if let Ok(data) = frame.into_data() {
                         this.blocks.push(&data);
                     }
-                    // All else has passed by now.
+                    // Everything else has been sent by now.
                     if !resize(&mut this.held, this.blocks.text.len()) {
-                        // The client can ask for the rest of the stream when there is room again.
+                        // The client can resume the stream once there is memory again.
                         this.exchange.lose(Side::Server, Part::Event(Event::default()));
                         this.end(End::Broken);
                         return Poll::Ready(Some(Err(CROWDED_OUT.into())));
@@ -266,7 +266,7 @@ impl<B> Drop for JudgedEvents<B> {
     }
 }
 
-/// A piece of an event stream that ends with a blank line.
+/// A block of an event stream, ending with a blank line.
 #[derive(Debug, PartialEq, Eq)]
 enum Block {
     Whole(Bytes),
@@ -278,20 +278,20 @@ enum Block {
 struct Blocks {
     limit: usize,
     text: BytesMut,
-    /// How much of the text was looked at.
+    /// Bytes of the text scanned so far.
     seen: usize,
-    /// Whether the line at hand has no bytes yet.
+    /// Whether the current line is still empty.
     at_line_start: bool,
     /// Whether the last byte was a carriage return that ended a line.
     after_return: bool,
-    /// How long the current block is, if it is too long to be kept.
+    /// The length of the current block, if it is too long to be kept.
     overlong: Option<u64>,
 }
 
 impl Blocks {
     fn new(limit: usize) -> Blocks {
         Blocks {
-            // Names of fields and line breaks come on top of the data.
+            // Allow for field names and line breaks besides the data.
             limit: limit.saturating_add(1024),
             text: BytesMut::new(),
             seen: 0,

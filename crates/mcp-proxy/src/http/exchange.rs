@@ -20,19 +20,19 @@ use crate::{
     tap::{Event, Judgement, Part, SentHeaders, is_initialize},
 };
 
-/// A request and everything that answers it, as the tap is told about them.
+/// Records and judges a request and its response.
 #[derive(Debug, Clone)]
 pub(super) struct Exchange {
     tap: Tap,
     number: u64,
     session: Option<Arc<str>>,
-    /// The session that the server knows it by, if replicas share what they know of it.
+    /// The session it belongs to, if replicas share session state.
     kept_in: Option<Arc<str>>,
-    /// Whether it may open one.
+    /// Whether it may open a session.
     opens: bool,
-    /// The longest body that is kept.
+    /// Maximum size of a body to keep.
     limit: usize,
-    /// What all bodies that are kept may take.
+    /// Memory budget of all bodies that are kept.
     room: MemoryBudget,
 }
 
@@ -46,7 +46,7 @@ impl Exchange {
         Exchange { tap, number, session, kept_in: None, opens: false, limit, room }
     }
 
-    /// Notes the session that a request, or the response that opens one, names.
+    /// Notes the session named by a request, or by the response that opens one.
     pub(super) fn named_by(mut self, headers: &HeaderMap) -> Exchange {
         if self.tap.is_shared() && self.kept_in.is_none() {
             self.kept_in = session_id(self.session.as_deref(), headers);
@@ -67,7 +67,7 @@ impl Exchange {
         self.limit
     }
 
-    /// What all bodies that are kept may take.
+    /// Memory budget of all bodies that are kept.
     pub(super) fn room(&self) -> &MemoryBudget {
         &self.room
     }
@@ -79,39 +79,39 @@ impl Exchange {
             .opening(self.opens)
     }
 
-    /// The request, before it is passed on.
+    /// Judges a request before it is forwarded.
     pub(super) async fn judge_request(&self, head: &request::Parts, body: Bytes) -> Judgement {
         self.tap.judge_shared(self.seen(Side::Client, request_part(head), Some(body))).await
     }
 
-    /// What of a request is passed on.
+    /// Records the part of a request that is forwarded.
     pub(super) fn observe_rest(&self, head: &request::Parts, verdict: &Verdict, rest: Bytes) {
         let seen = self.seen(Side::Client, request_part(head), Some(rest));
         self.tap.observe(seen.replacing(verdict.line));
     }
 
-    /// A request whose body was not read to the end.
+    /// Records a request whose body was not read to the end.
     pub(super) fn observe_overlong(&self, head: &request::Parts, length: u64) {
         let seen = self.seen(Side::Client, request_part(head), None);
         self.tap.observe(seen.skipping(length));
     }
 
-    /// A message that passes, or does not, without having been kept.
+    /// Counts a message that was not kept, whether or not it passed.
     pub(super) fn lose(&self, from: Side, part: Part) {
         self.tap.lose(&self.seen(from, part, None));
     }
 
-    /// A request that there is no room for.
+    /// Counts a request for which there is no memory.
     pub(super) fn lose_request(&self, head: &request::Parts) {
         self.lose(Side::Client, request_part(head));
     }
 
-    /// Whether what `from` sends has to wait for a verdict.
+    /// Whether messages of `from` have to wait for a verdict.
     pub(super) fn enforces_on(&self, from: Side) -> bool {
         self.tap.enforces_on(from)
     }
 
-    /// A whole response, before it is passed on.
+    /// Judges a complete response before it is forwarded.
     pub(super) async fn judge_response(
         &self,
         status: StatusCode,
@@ -131,7 +131,7 @@ impl Exchange {
         self.tap.observe(self.seen(Side::Server, response_part(status, headers), body));
     }
 
-    /// A response that the client gets instead of one that was held back.
+    /// Records a response that replaces one that was held back.
     pub(super) fn observe_replaced(
         &self,
         status: StatusCode,
@@ -144,14 +144,14 @@ impl Exchange {
         self.tap.observe(seen.replacing(verdict.line));
     }
 
-    /// A response that the proxy gives in the server's place.
+    /// Records a response that the proxy gives on behalf of the server.
     pub(super) fn observe_answer(&self, status: StatusCode, headers: &HeaderMap, body: Bytes) {
         let headers = SentHeaders::of(headers);
         let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
         self.tap.observe(seen.by_proxy());
     }
 
-    /// The same, if there can be no verdict on it.
+    /// Records such a response while no verdict is possible.
     pub(super) fn record_answer(&self, status: StatusCode, headers: &HeaderMap, body: Bytes) {
         let headers = SentHeaders::of(headers);
         let seen = self.seen(Side::Server, response_part(status, headers), Some(body));
@@ -162,13 +162,13 @@ impl Exchange {
         self.tap.judge_shared(self.seen(Side::Server, Part::Event(event), Some(data))).await
     }
 
-    /// An event that the client gets instead of one that was held back.
+    /// Records an event that replaces one that was held back.
     pub(super) fn observe_replaced_event(&self, event: Event, verdict: &Verdict, data: Bytes) {
         let seen = self.seen(Side::Server, Part::Event(event), Some(data));
         self.tap.observe(seen.replacing(verdict.line));
     }
 
-    /// An event that the proxy sends in the server's place.
+    /// Records an event that the proxy sends on behalf of the server.
     pub(super) fn observe_own_event(&self, data: Bytes) {
         let seen = self.seen(Side::Server, Part::Event(Event::default()), Some(data));
         self.tap.observe(seen.by_proxy());
@@ -183,7 +183,7 @@ impl Exchange {
         self.tap.observe(seen.skipping(length));
     }
 
-    /// The end of an event stream.
+    /// Records the end of an event stream.
     pub(super) fn observe_end(&self, end: End) {
         let by = match end {
             End::Complete | End::Broken => Side::Server,
@@ -193,11 +193,11 @@ impl Exchange {
     }
 }
 
-/// Marks requests that came over TLS.
+/// Request extension: the request came over TLS.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OverTls;
 
-/// Marks a request that is recorded as addressed to the server, not to the proxy.
+/// Request extension: record the request as addressed to this server, not to the proxy.
 #[derive(Debug, Clone)]
 pub(super) struct ServerShown {
     pub(super) scheme: Scheme,
@@ -207,10 +207,11 @@ pub(super) struct ServerShown {
 /// The header that names a session.
 const SESSION_ID: &str = "mcp-session-id";
 
-/// Longer ids are known by their digest.
+/// Longer ids are replaced by their digest.
 const LONG_ID: usize = 256;
 
-/// The session that headers name. Servers may choose the same ids, so their names come first.
+/// The session named in headers, prefixed with the server's name, since servers may choose the same
+/// ids.
 fn session_id(server: Option<&str>, headers: &HeaderMap) -> Option<Arc<str>> {
     let id = headers.get(SESSION_ID)?.as_bytes().trim_ascii();
     let id: Cow<'_, str> = match std::str::from_utf8(id) {
@@ -247,21 +248,21 @@ pub(super) fn response_part(status: StatusCode, headers: SentHeaders) -> Part {
     Part::Response { status: status.as_u16(), headers }
 }
 
-/// A request that is being passed on. It is observed when its body has passed, or when the response
-/// comes, whichever is first.
+/// A request that is being forwarded. It is recorded when its body has passed or the response
+/// arrives, whichever is first.
 #[derive(Debug, Clone)]
 pub(super) struct PassingRequest(Arc<Mutex<Passing>>);
 
 #[derive(Debug)]
 struct Passing {
     exchange: Exchange,
-    /// Until it is observed.
+    /// `None` once it is recorded.
     part: Option<Part>,
     body: Collected,
-    /// Whether all of the body has come.
+    /// Whether the body is complete.
     is_complete: bool,
     encoding: Option<Encoding>,
-    /// What of the body may be needed to answer in the server's place.
+    /// The part of the body that may be needed to answer on behalf of the server.
     text: Bytes,
 }
 
@@ -280,8 +281,8 @@ impl PassingRequest {
         })))
     }
 
-    /// The text of the body, as far as it has passed. The server has answered, or never will: nothing that still
-    /// comes can be about the request.
+    /// The text of the body received so far. Called when the server has answered or failed, so the
+    /// rest does not matter.
     pub(super) fn text(&self) -> Bytes {
         let mut passing = self.lock();
         passing.observe();
@@ -302,7 +303,7 @@ impl Passing {
             return self.exchange.lose(Side::Client, part);
         }
         self.text = self.body.take();
-        // A body that is cut off says nothing about what was meant.
+        // An incomplete body cannot be judged.
         let is_cut = !self.is_complete && self.body.length() > 0;
         let body = (!is_cut).then(|| self.text.clone());
         let mut seen = self
@@ -328,7 +329,7 @@ impl Watch for PassingRequest {
     }
 }
 
-/// A response with an ordinary body that is being passed on.
+/// Observes a response with an ordinary body that is being forwarded.
 #[derive(Debug)]
 pub(super) struct PassingResponse {
     exchange: Exchange,
@@ -359,7 +360,7 @@ impl Watch for PassingResponse {
         if self.body.is_crowded_out() {
             return self.exchange.lose(Side::Server, response_part(status, headers));
         }
-        // A body that is cut off says nothing about what was meant.
+        // An incomplete body cannot be judged.
         let body = (end == End::Complete).then(|| self.body.take());
         let seen = self.exchange.seen(Side::Server, response_part(status, headers), body);
         let mut seen = seen.encoded(self.encoding, self.exchange.limit);

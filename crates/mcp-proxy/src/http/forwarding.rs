@@ -1,9 +1,10 @@
-//! Sessions that live in one of several replicas, since their server is a child of it.
+//! Forwarding between replicas: a session whose server is a child process lives in a single
+//! replica.
 //!
 //! ```text
 //! client ─► any replica ─► opens the id: where does the session live?
 //!                            ├─ here: the service, with the id that it knows
-//!                            ├─ elsewhere: passed on as it is, and so is the answer
+//!                            ├─ elsewhere: forwarded unchanged, as is the answer
 //!                            └─ nowhere (forged, or the replica is gone): 404, and the client opens another
 //! ```
 
@@ -34,42 +35,42 @@ use super::{
     answer::Answer,
     body::{BoxError, ProxyBody, boxed},
     headers::remove_hop_by_hop,
-    seal::{Place, SessionSeal},
+    seal::{SessionLocation, SessionSeal},
 };
 
-/// A service whose sessions live in this replica, and which knows of those in others.
+/// A service that forwards requests for sessions of other replicas.
 #[derive(Debug, Clone)]
 pub(crate) struct Forwarding<S> {
     service: S,
     replica: Arc<Replica>,
 }
 
-/// One of several proxies that take each other's requests.
+/// This replica, as one of several that receive each other's requests.
 #[derive(Debug)]
 pub struct Replica {
     address: String,
     seal: SessionSeal,
-    /// What clients have to send, and what is no longer in a request here.
+    /// The token that clients have to send, which has been removed from requests here.
     token: Option<HeaderValue>,
     client: Client<HttpConnector, ProxyBody>,
 }
 
-/// The path that a client has asked for, if another is left of it here.
+/// The original path of a request whose prefix has been removed.
 #[derive(Debug, Clone)]
 pub(crate) struct OriginalPath(pub(crate) uri::PathAndQuery);
 
 const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
-/// Marks what a replica has passed on: it is not passed on again.
+/// Marks a request forwarded by another replica: it is not forwarded again.
 const FORWARDED: HeaderName = HeaderName::from_static("plumb-forwarded");
 
 /// How long another replica may take to accept a connection.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(2);
-/// Idle connections are closed before the other replica closes them.
+/// Idle time after which a connection is closed; the other replica waits longer.
 const IDLE: Duration = Duration::from_secs(4);
 const MAX_IDLE: usize = 256;
 
 impl<S> Forwarding<S> {
-    /// Serves the sessions of `replica` with `service`.
+    /// Serves the sessions of `replica` with `service`, and forwards those of others.
     pub(crate) fn new(service: S, replica: Arc<Replica>) -> Forwarding<S> {
         Forwarding { service, replica }
     }
@@ -127,8 +128,8 @@ where
 }
 
 impl Replica {
-    /// The replica that others reach at `address`, a host and a port. All have the same key, and
-    /// require the same token of clients.
+    /// The replica that others reach at `address`, a host and a port. All replicas have the same
+    /// key, and require the same token.
     pub fn new(address: impl Into<String>, seal: SessionSeal, token: Option<&str>) -> Replica {
         let mut tcp = HttpConnector::new();
         tcp.set_nodelay(true);
@@ -151,16 +152,23 @@ impl Replica {
         let Some(id) = response.headers().get(SESSION_ID).and_then(|id| id.to_str().ok()) else {
             return;
         };
-        let place = Place { replica: self.address.clone(), session: id.to_owned() };
+        let place = SessionLocation { replica: self.address.clone(), session: id.to_owned() };
         let sealed = self.seal.seal(&place).and_then(|id| HeaderValue::try_from(id).ok());
         match sealed {
             Some(sealed) => drop(response.headers_mut().insert(SESSION_ID, sealed)),
-            None => *response = failed(StatusCode::SERVICE_UNAVAILABLE, "there is no randomness"),
+            None => {
+                *response =
+                    failed(StatusCode::SERVICE_UNAVAILABLE, "could not generate random bytes")
+            }
         }
     }
 
-    /// Passes a request on to the replica that its session lives in.
-    async fn forward(&self, mut request: Request<ProxyBody>, place: &Place) -> Response<ProxyBody> {
+    /// Forwards a request to the replica where its session lives.
+    async fn forward(
+        &self,
+        mut request: Request<ProxyBody>,
+        place: &SessionLocation,
+    ) -> Response<ProxyBody> {
         let original = request.extensions().get::<OriginalPath>();
         let path = original.map(|path| &path.0).or(request.uri().path_and_query());
         let Some(uri) = address(&place.replica, path) else { return unknown_session() };
@@ -171,7 +179,7 @@ impl Replica {
         if let Some(token) = &self.token {
             request.headers_mut().insert(AUTHORIZATION, token.clone());
         }
-        // `Host` stays as it is, since the other replica checks whom a client wants to reach.
+        // `Host` is kept, since the other replica checks it.
         request.headers_mut().entry(HOST).or_insert(HeaderValue::from_static("localhost"));
         match self.client.request(request).await {
             Ok(mut response) => {
@@ -180,11 +188,11 @@ impl Replica {
             }
             Err(error) if error.is_connect() => unknown_session(),
             Err(error) => {
-                tracing::warn!(%error, "another replica has not answered");
+                tracing::warn!(%error, "another replica did not answer");
                 if is_gone(&place.replica).await {
                     unknown_session()
                 } else {
-                    let message = "the replica that has the session broke off";
+                    let message = "the connection to the replica of the session broke";
                     failed(StatusCode::BAD_GATEWAY, message)
                 }
             }
@@ -192,7 +200,7 @@ impl Replica {
     }
 }
 
-/// Whether nobody listens there any more.
+/// Whether a replica no longer accepts connections.
 async fn is_gone(replica: &str) -> bool {
     !matches!(tokio::time::timeout(CONNECT_TIMEOUT, TcpStream::connect(replica)).await, Ok(Ok(_)))
 }
@@ -207,7 +215,7 @@ fn address(replica: &str, path: Option<&uri::PathAndQuery>) -> Option<Uri> {
 }
 
 fn unknown_session() -> Response<ProxyBody> {
-    let message = "there is no such session; open another with `initialize`";
+    let message = "unknown session; open another with `initialize`";
     let answer = Answer::error(StatusCode::NOT_FOUND, ErrorCode::InvalidRequest, message);
     answer.into_response()
 }

@@ -25,11 +25,11 @@ use super::{
     answer::Answer,
     batch,
     body::{
-        ProxyBody, Unread, Whole, boxed, events_until, full, held_until_sent, read_short,
+        ProxyBody, ReadError, Whole, boxed, events_until, full, held_until_sent, read_short,
         read_whole,
     },
-    connections::Answering,
-    encoding::{Encoding, Undecoded},
+    connections::ResponseBody,
+    encoding::{DecodeError, Encoding},
     events::{JudgedEvents, PassingEvents, event_with},
     exchange::{Exchange, OverTls, PassingRequest, PassingResponse, response_part},
     headers::remove_hop_by_hop,
@@ -40,33 +40,32 @@ use crate::{
     Tap,
     respond::Replacement,
     shutdown::{Drain, Phase},
-    tap::{SentHeaders, StoreAway},
+    tap::{SentHeaders, StoreUnavailable},
 };
 
-/// Whom a [`Gateway`] serves, and its limits.
+/// The clients that a [`Gateway`] accepts, and its limits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct GatewaySettings {
-    /// The hosts that requests may be addressed to. Default: loopback.
+    /// The `Host` values to accept. Default: loopback.
     pub hosts: Allowed,
-    /// The pages that may send requests. Default: loopback.
+    /// The web origins to accept. Default: loopback.
     pub origins: Allowed,
-    /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
+    /// Whether clients connect over TLS, for the URLs in recordings. Default: no.
     pub secure: bool,
-    /// Whether requests are recorded as addressed to the server, not to the proxy. Default: no.
+    /// Whether recordings show requests as addressed to the server, not to the proxy. Default: no.
     pub shows_server: bool,
-    /// The longest body that is judged and recorded, in bytes. Longer ones pass, unless messages of
-    /// their sender are held back. Default: 16 MiB.
+    /// Maximum size of a body that is judged and recorded, in bytes. Larger bodies pass, unless
+    /// messages of their sender are held back. Default: 16 MiB.
     pub max_body: usize,
-    /// What the proxy may hold of bodies and events at once, in bytes: those that are not complete
-    /// yet or, if they are held back, have not been sent. Beyond it, they pass unjudged, or get an
-    /// error. Default: 256 MiB.
+    /// Memory for bodies and events in bytes: those that are incomplete or, under enforcement, not
+    /// sent yet. Beyond it, they pass unjudged or are refused. Default: 256 MiB.
     pub room: MemoryBudget,
     /// How long the server may take to begin its answer. Default: 10 min.
     pub answer_timeout: Duration,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
-    /// When to end. Default: never.
+    /// When to stop. Default: never.
     pub drain: Drain,
 }
 
@@ -86,7 +85,7 @@ impl Default for GatewaySettings {
     }
 }
 
-/// Passes the requests of HTTP clients on to a server, as a `tower` service.
+/// Forwards the requests of HTTP clients to a server, as a `tower` service.
 #[derive(Debug, Clone)]
 pub struct Gateway(Arc<Inner>);
 
@@ -100,17 +99,17 @@ struct Inner {
 }
 
 impl Gateway {
-    /// Passes requests on to `upstream`.
+    /// Forwards requests to `upstream`.
     pub fn new(upstream: Upstream, tap: Tap, settings: GatewaySettings) -> Gateway {
         let exchanges = AtomicU64::new(if tap.is_shared() { first_exchange() } else { 1 });
         Gateway(Arc::new(Inner { upstream, tap, settings, exchanges: Arc::new(exchanges) }))
     }
 
-    /// The same gateway, with connections of its own to the server.
-    pub(crate) fn apart(&self) -> Gateway {
+    /// The same gateway, with its own connections to the server.
+    pub(crate) fn with_own_connections(&self) -> Gateway {
         let Inner { upstream, tap, settings, exchanges } = &*self.0;
         Gateway(Arc::new(Inner {
-            upstream: upstream.apart(),
+            upstream: upstream.with_own_connections(),
             tap: tap.clone(),
             settings: settings.clone(),
             exchanges: Arc::clone(exchanges),
@@ -139,7 +138,7 @@ impl Inner {
             return answer.into_response();
         }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
-        tracing::trace!(exchange = number, "a request has come");
+        tracing::trace!(exchange = number, "received a request");
         let settings = &self.settings;
         if settings.secure {
             request.extensions_mut().insert(OverTls);
@@ -158,7 +157,8 @@ impl Inner {
         }
     }
 
-    /// Ends an event stream when it is time; the request in `text`, if any, gets an error then.
+    /// Ends an event stream when the proxy stops; the request in `text`, if any, gets an error
+    /// then.
     fn ending(
         &self,
         exchange: Exchange,
@@ -168,9 +168,9 @@ impl Inner {
         if !is_event_stream(response.headers()) {
             return response;
         }
-        // A client that only listens is not waiting for an answer.
+        // A client that only listens does not wait for an answer, so it can be disconnected early.
         let phase = if text.is_empty() { Phase::Draining } else { Phase::Stopping };
-        // A long request is not kept for as long as its answer takes.
+        // Do not keep a long request for as long as its answer takes.
         let error = (text.len() > MemoryBudget::SMALL)
             .then(|| Answer::failed(&Failure::Stopped, &text).body);
         let text = if error.is_some() { Bytes::new() } else { text };
@@ -188,20 +188,20 @@ impl Inner {
         })
     }
 
-    /// Refuses requests for a foreign host, or from a foreign page.
+    /// Refuses requests for a foreign host, or from a foreign origin.
     fn admit(&self, request: &Request<Incoming>) -> Result<(), Box<Answer>> {
         let GatewaySettings { hosts, origins, .. } = &self.settings;
         check_source(hosts, origins, request.uri(), request.headers())
             .map_err(|foreign| Box::new(Answer::foreign(&foreign)))
     }
 
-    /// Passes a request on as it comes.
+    /// Forwards a request as it arrives.
     async fn pass(&self, exchange: Exchange, request: Request<Incoming>) -> Response<ProxyBody> {
         let (head, body) = request.into_parts();
         let passing = PassingRequest::new(exchange.clone(), &head);
         let mut body = Tee::new(body, passing.clone());
-        // A server cannot do anything with half a message, and whoever asks is to be answered by
-        // name even if there is no server.
+        // Read a short body first: a server cannot use half a message, and the error needs the id
+        // even if there is no server.
         let body = match content_length(&head.headers) {
             Some(length) if length <= SHORT_BODY => match read_short(&mut body).await {
                 Some(body) => full(body),
@@ -217,13 +217,13 @@ impl Inner {
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
-                tracing::warn!(%failure, "a request was not answered");
+                tracing::warn!(%failure, "a request was not answered by the server");
                 give(&exchange, answer)
             }
         }
     }
 
-    /// Reads and judges a request before it is passed on.
+    /// Reads and judges a request before it is forwarded.
     async fn judge_and_pass(
         &self,
         exchange: Exchange,
@@ -233,20 +233,20 @@ impl Inner {
         let limit = exchange.limit();
         let Whole { text: body, held } = match read_whole(body, limit, exchange.room()).await {
             Ok(whole) => whole,
-            Err(Unread::NoRoom) => {
+            Err(ReadError::NoRoom) => {
                 exchange.lose_request(&head);
                 return give_unjudged(&exchange, Answer::crowded_out());
             }
-            Err(Unread::TooLong) => {
+            Err(ReadError::TooLong) => {
                 exchange.observe_overlong(&head, content_length(&head.headers).unwrap_or_default());
                 let message = "the body is too long to be judged";
                 let status = StatusCode::PAYLOAD_TOO_LARGE;
                 let answer = Answer::error(status, ErrorCode::InvalidRequest, message);
                 return give(&exchange, answer);
             }
-            // Nobody is there to be answered.
-            Err(Unread::Broken) => {
-                let message = "the body has broken off";
+            // The client is gone, so nothing can be answered.
+            Err(ReadError::Broken) => {
+                let message = "the body is incomplete";
                 let answer = Answer::error(StatusCode::BAD_REQUEST, ErrorCode::ParseError, message);
                 return answer.into_response();
             }
@@ -284,7 +284,7 @@ impl Inner {
                 self.ending(exchange, text, response)
             }
             Err(failure) => {
-                tracing::warn!(%failure, "a request was not answered");
+                tracing::warn!(%failure, "a request was not answered by the server");
                 give(&exchange, Answer::failed(&failure, &text))
             }
         }
@@ -294,11 +294,11 @@ impl Inner {
         &self,
         head: request::Parts,
         body: ProxyBody,
-    ) -> Result<Response<Answering>, Failure> {
+    ) -> Result<Response<ResponseBody>, Failure> {
         let mut request = Request::from_parts(head, body);
         remove_hop_by_hop(request.headers_mut());
         if self.tap.enforces_on(Side::Server) {
-            // Events of a compressed stream could not be held back one by one.
+            // Events of a compressed stream could not be judged one by one.
             request.headers_mut().remove(ACCEPT_ENCODING);
         }
         self.upstream.address(&mut request);
@@ -309,10 +309,10 @@ impl Inner {
     }
 }
 
-/// Passes the response to the request in `asked` on.
+/// Forwards the response to the request in `asked`.
 pub(super) async fn pass_back(
     exchange: Exchange,
-    response: Response<Answering>,
+    response: Response<ResponseBody>,
     asked: &Bytes,
 ) -> Response<ProxyBody> {
     let (mut head, body) = response.into_parts();
@@ -338,7 +338,7 @@ pub(super) async fn pass_back(
 pub(super) async fn pass_events_back(
     exchange: Exchange,
     (head, shown): (response::Parts, SentHeaders),
-    body: Answering,
+    body: ResponseBody,
     asked: &Bytes,
 ) -> Response<ProxyBody> {
     let encoding = Encoding::of(&head.headers);
@@ -356,27 +356,27 @@ pub(super) async fn pass_events_back(
             Response::from_parts(head, boxed(JudgedEvents::new(body, exchange)))
         }
         Ok(verdict) => Answer::instead(&verdict.refusals, None).into_response(),
-        Err(StoreAway) => give_unjudged(&exchange, Answer::unavailable(Side::Server, b"")),
+        Err(StoreUnavailable) => give_unjudged(&exchange, Answer::unavailable(Side::Server, b"")),
     }
 }
 
-/// Reads and judges a whole response before it is passed on.
+/// Reads and judges a complete response before it is forwarded.
 async fn judge_and_pass_back(
     exchange: &Exchange,
     mut head: response::Parts,
     (shown, encoding): (SentHeaders, Option<Encoding>),
-    body: Answering,
+    body: ResponseBody,
 ) -> Result<Response<ProxyBody>, Failure> {
     let whole = match read_whole(body, exchange.limit(), exchange.room()).await {
         Ok(whole) => whole,
-        Err(Unread::NoRoom) => {
+        Err(ReadError::NoRoom) => {
             exchange.lose(Side::Server, response_part(head.status, shown));
             return Err(Failure::CrowdedOut);
         }
-        Err(Unread::TooLong) => {
+        Err(ReadError::TooLong) => {
             return Err(Failure::Unjudged("the server's response is too long to be judged"));
         }
-        Err(Unread::Broken) => return Err(Failure::Broken("its response is incomplete".into())),
+        Err(ReadError::Broken) => return Err(Failure::Broken("its response is incomplete".into())),
     };
     let text = text_of(encoding, &whole.text, exchange.limit()).map_err(Failure::Unjudged)?;
     let Ok(verdict) = exchange.judge_response(head.status, shown, Some(text.clone())).await else {
@@ -396,28 +396,29 @@ async fn judge_and_pass_back(
     Ok(answer.into_response())
 }
 
-/// Where a replica begins to count exchanges: others must not use the same numbers in a session.
-/// Numbers stay exact in JSON.
+/// The first exchange number of a replica. It is random, since replicas must not use the same
+/// numbers in a session, and small enough to be exact in JSON.
 fn first_exchange() -> u64 {
     let mut bytes = [0; 4];
-    // Without randomness they may meet, and be taken for one exchange.
+    // Without random bytes, two exchanges may get the same number and be taken for one.
     let _ = SystemRandom::new().fill(&mut bytes);
     (u64::from(u32::from_be_bytes(bytes) >> 8) << 28) + 1
 }
 
-/// Gives a response in the server's place.
+/// Gives a response on behalf of the server.
 pub(super) fn give(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
     exchange.observe_answer(answer.status, &answer.headers, answer.body.clone());
     answer.into_response()
 }
 
-/// Gives a response in the place of one that nothing is known about.
+/// Gives a response on behalf of the server while no verdict is possible.
 pub(super) fn give_unjudged(exchange: &Exchange, answer: Answer) -> Response<ProxyBody> {
     exchange.record_answer(answer.status, &answer.headers, answer.body.clone());
     answer.into_response()
 }
 
-/// The text of a body, or why it cannot be judged. What cannot be decoded is judged as it is.
+/// The text of a body, or why it cannot be judged. A body that cannot be decoded is judged as it
+/// is.
 pub(super) fn text_of(
     encoding: Option<Encoding>,
     body: &Bytes,
@@ -426,8 +427,8 @@ pub(super) fn text_of(
     let Some(encoding) = encoding else { return Ok(body.clone()) };
     match encoding.decode(body, limit) {
         Ok(text) => Ok(text),
-        Err(Undecoded::Broken) => Ok(body.clone()),
-        Err(Undecoded::TooLong) => Err("the decoded body is too long to be judged"),
+        Err(DecodeError::Broken) => Ok(body.clone()),
+        Err(DecodeError::TooLong) => Err("the decoded body is too long to be judged"),
     }
 }
 
@@ -437,14 +438,14 @@ pub(super) fn is_event_stream(headers: &HeaderMap) -> bool {
     essence.eq_ignore_ascii_case("text/event-stream")
 }
 
-/// Requests up to this length are read before they are passed on.
+/// Requests up to this length are read before they are forwarded.
 const SHORT_BODY: u64 = 64 << 10;
 
 fn content_length(headers: &HeaderMap) -> Option<u64> {
     headers.get(CONTENT_LENGTH)?.to_str().ok()?.parse().ok()
 }
 
-/// Describes a body that is not the one that came: its length, and that it is not compressed.
+/// Sets the headers for a replaced body: its length, and no encoding.
 pub(super) fn describe(headers: &mut HeaderMap, body: &Bytes) {
     headers.insert(CONTENT_LENGTH, body.len().into());
     headers.remove(CONTENT_ENCODING);

@@ -1,4 +1,4 @@
-//! The headers that concern one connection only and are not passed on.
+//! Hop-by-hop headers, which are not forwarded.
 
 use http::{
     HeaderMap, HeaderName,
@@ -11,8 +11,8 @@ use http::{
 const KEEP_ALIVE: HeaderName = HeaderName::from_static("keep-alive");
 const PROXY_CONNECTION: HeaderName = HeaderName::from_static("proxy-connection");
 
-/// Removes what concerns only the connection that a message came on: the usual headers, and those
-/// that `Connection` names. The others keep their order.
+/// Removes hop-by-hop headers: the standard ones, and those named in `Connection`. The others keep
+/// their order.
 pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
     let named: Vec<HeaderName> = headers
         .get_all(CONNECTION)
@@ -23,7 +23,7 @@ pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
         .collect();
     let concerns_connection = |name: &HeaderName| USUAL.contains(name) || named.contains(name);
     if headers.keys().any(concerns_connection) {
-        // Taking one out of the map would put the last one into its place.
+        // Removing one from the map would move the last one to its position.
         let rest = headers.iter().filter(|(name, _)| !concerns_connection(name));
         *headers = rest.map(|(name, value)| (name.clone(), value.clone())).collect();
     }

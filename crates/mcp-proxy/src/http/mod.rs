@@ -1,8 +1,8 @@
-//! A reverse proxy for HTTP: a client's requests go to an upstream server, whatever they hold.
+//! A reverse proxy for HTTP: a client's requests go to an upstream server, whatever they contain.
 //!
 //! ```text
 //! client ─► serve ─► Gateway ─► Upstream ─► server
-//!                       │ bodies, as they pass (Tee), or whole (under enforcement)
+//!                       │ bodies, as they pass (Tee), or complete (under enforcement)
 //!                       └► Exchange ─► Tap
 //! ```
 
@@ -24,7 +24,7 @@ mod upstream;
 pub(crate) use self::{
     answer::Answer,
     body::{ProxyBody, boxed, full},
-    encoding::{Encoding, Undecoded},
+    encoding::{DecodeError, Encoding},
     forwarding::{Forwarding, OriginalPath},
     headers::remove_hop_by_hop,
     token::has_token,

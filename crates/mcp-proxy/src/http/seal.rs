@@ -7,7 +7,7 @@ use ring::{
     rand::{SecureRandom as _, SystemRandom},
 };
 
-/// Seals where a session lives into its id, so that clients can neither read nor forge it.
+/// Encrypts the location of a session into its id, so that clients can neither read nor forge it.
 pub struct SessionSeal {
     key: LessSafeKey,
     random: SystemRandom,
@@ -24,13 +24,12 @@ pub struct ShortKey {
 
 const SHORTEST: usize = 32;
 
-/// Keeps what is sealed here apart from all else that is sealed with the same key, and versions of
-/// it apart from each other.
+/// Domain separation from other uses of the same key, and between versions.
 const PURPOSE: &[u8] = b"plumb session id 1";
 
-/// Where a session lives.
+/// The location of a session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct SessionLocation {
     /// The address of the replica.
     pub(super) replica: String,
     /// The id of the session there.
@@ -38,7 +37,7 @@ pub(super) struct Place {
 }
 
 impl SessionSeal {
-    /// Seals with a secret of at least 32 bytes, which all replicas have.
+    /// Uses a secret of at least 32 bytes, shared by all replicas.
     ///
     /// # Errors
     ///
@@ -51,14 +50,14 @@ impl SessionSeal {
         let mut context = digest::Context::new(&digest::SHA256);
         context.update(PURPOSE);
         context.update(secret);
-        // A digest has the length of a key.
+        // The digest has the length of a key.
         let key = UnboundKey::new(&CHACHA20_POLY1305, context.finish().as_ref());
         let key = LessSafeKey::new(key.map_err(|_| short)?);
         Ok(SessionSeal { key, random: SystemRandom::new() })
     }
 
-    /// The id that a client gets; `None` without randomness.
-    pub(super) fn seal(&self, place: &Place) -> Option<String> {
+    /// The session id for the client; `None` if no random bytes are available.
+    pub(super) fn seal(&self, place: &SessionLocation) -> Option<String> {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).ok()?;
         let mut text = format!("{} {}", place.replica, place.session).into_bytes();
@@ -67,14 +66,14 @@ impl SessionSeal {
         Some(URL_SAFE_NO_PAD.encode([&nonce[..], &text].concat()))
     }
 
-    /// Where a session lives, if its id was sealed with this key.
-    pub(super) fn open(&self, id: &[u8]) -> Option<Place> {
+    /// The location of a session, if its id was sealed with this key.
+    pub(super) fn open(&self, id: &[u8]) -> Option<SessionLocation> {
         let mut sealed = URL_SAFE_NO_PAD.decode(id).ok()?;
         let (nonce, text) = sealed.split_at_mut_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;
         let text = self.key.open_in_place(nonce, Aad::from(PURPOSE), text).ok()?;
         let (replica, session) = std::str::from_utf8(text).ok()?.split_once(' ')?;
-        Some(Place { replica: replica.to_owned(), session: session.to_owned() })
+        Some(SessionLocation { replica: replica.to_owned(), session: session.to_owned() })
     }
 }
 
@@ -88,8 +87,8 @@ impl fmt::Debug for SessionSeal {
 mod tests {
     use super::*;
 
-    fn place() -> Place {
-        Place { replica: "10.0.0.1:8900".into(), session: "0123".into() }
+    fn place() -> SessionLocation {
+        SessionLocation { replica: "10.0.0.1:8900".into(), session: "0123".into() }
     }
 
     #[test]

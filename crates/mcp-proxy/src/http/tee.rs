@@ -6,17 +6,17 @@ use std::{
 use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 
-/// How a body has ended.
+/// How a body ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
     Complete,
-    /// Its sender did not finish it.
+    /// The sender did not finish it.
     Broken,
-    /// Its receiver did not read it to the end.
+    /// The receiver did not read it to the end.
     Unread,
 }
 
-/// Sees a body as it passes.
+/// Observes a body as it passes.
 pub(super) trait Watch {
     fn data(&mut self, data: &Bytes);
 
@@ -24,7 +24,7 @@ pub(super) trait Watch {
     fn end(&mut self, end: End);
 }
 
-/// Passes a body on unchanged, and shows it to a [`Watch`].
+/// Forwards a body unchanged, and shows it to a [`Watch`].
 #[derive(Debug)]
 pub(super) struct Tee<B, W: Watch> {
     body: B,
@@ -63,7 +63,7 @@ where
                 if let Some(data) = frame.data_ref() {
                     this.watch.data(data);
                 }
-                // Whoever reads the body does not have to ask again then.
+                // Report the end now: the reader need not poll again.
                 if this.body.is_end_stream() {
                     this.end(End::Complete);
                 }

@@ -1,13 +1,13 @@
 use http::{HeaderMap, header::AUTHORIZATION};
 
-/// Whether a request has the token that is required.
+/// Whether a request has the required token.
 pub(crate) fn has_token(headers: &HeaderMap, token: &str) -> bool {
     let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
     sent.is_some_and(|sent| is_same(sent.as_bytes(), token.as_bytes()))
 }
 
-/// Compares secrets without telling by the time how much of them is right.
+/// Compares secrets in constant time.
 fn is_same(left: &[u8], right: &[u8]) -> bool {
     left.len() == right.len()
         && left.iter().zip(right).fold(0, |different, (left, right)| different | (left ^ right))

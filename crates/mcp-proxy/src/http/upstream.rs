@@ -11,25 +11,25 @@ use hyper_util::client::legacy::connect::HttpConnector;
 
 use super::{
     body::ProxyBody,
-    connections::{Answering, Connections, Unanswered},
+    connections::{Connections, ResponseBody, SendError},
     exchange::ServerShown,
 };
 use crate::{Access, Address, UpstreamError, shutdown::STOPPED};
 
-/// Why a server did not answer.
+/// Why a request got no answer from the server.
 #[derive(Debug)]
 pub(crate) enum Failure {
-    /// It cannot be reached.
+    /// The server cannot be reached.
     Unreachable(String),
-    /// It did not answer in time.
+    /// The server did not answer in time.
     TimedOut(Duration),
     /// The connection broke before the answer.
     Broken(String),
-    /// The proxy was told to stop before.
+    /// The proxy stopped before.
     Stopped,
-    /// The proxy holds too much already to hold its answer.
+    /// There is no memory left for the answer.
     CrowdedOut,
-    /// Its answer cannot be judged.
+    /// The answer cannot be judged.
     Unjudged(&'static str),
 }
 
@@ -38,9 +38,9 @@ impl fmt::Display for Failure {
         match self {
             Failure::Unreachable(reason) => write!(f, "the server cannot be reached: {reason}"),
             Failure::TimedOut(limit) => {
-                write!(f, "the server has not answered within {} s", limit.as_secs())
+                write!(f, "the server did not answer within {} s", limit.as_secs())
             }
-            Failure::Broken(reason) => write!(f, "the server broke off: {reason}"),
+            Failure::Broken(reason) => write!(f, "the connection to the server broke: {reason}"),
             Failure::Stopped => f.write_str(STOPPED),
             Failure::CrowdedOut => f.write_str(CROWDED_OUT),
             Failure::Unjudged(reason) => f.write_str(reason),
@@ -48,19 +48,19 @@ impl fmt::Display for Failure {
     }
 }
 
-/// Said to whoever is refused because too much is held already.
+/// The error for requests refused for lack of memory.
 pub(crate) const CROWDED_OUT: &str =
-    "the proxy is holding too many messages for others at the moment; try again";
+    "the proxy has no memory left for messages at the moment; try again later";
 
-/// A server that requests are passed on to.
+/// A server that requests are forwarded to.
 #[derive(Debug, Clone)]
 pub struct Upstream {
     scheme: Scheme,
     authority: Authority,
     host: HeaderValue,
-    /// What `/` stands for.
+    /// The path that `/` stands for.
     path: PathAndQuery,
-    /// Sent with every request, in the place of what clients send.
+    /// Sent with every request, replacing those of clients.
     headers: HeaderMap,
     connections: Connections,
 }
@@ -71,11 +71,11 @@ const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
 const KEEPALIVE_RETRIES: u32 = 3;
 
 impl Upstream {
-    /// The server at `url`, which is `http`, `https`, `ws` or `wss`. Nothing is connected yet.
+    /// The server at `url` (`http`, `https`, `ws` or `wss`). Does not connect yet.
     ///
     /// # Errors
     ///
-    /// If it is not a usable URL, or there is no way to reach it.
+    /// If the URL cannot be used, or there are no certificates to trust.
     pub fn new(url: &str, access: &Access) -> Result<Upstream, UpstreamError> {
         let Address { kind: _, secure, authority, path } = Address::parse(url)?;
         let host = HeaderValue::from_str(authority.as_str())
@@ -91,40 +91,40 @@ impl Upstream {
         Ok(Upstream { scheme, authority, host, path, headers, connections })
     }
 
-    /// The same server, with connections of its own.
-    pub(crate) fn apart(&self) -> Upstream {
-        Upstream { connections: self.connections.apart(), ..self.clone() }
+    /// The same server, with its own connections.
+    pub(crate) fn with_own_connections(&self) -> Upstream {
+        Upstream { connections: self.connections.with_own_connections(), ..self.clone() }
     }
 
-    /// What recordings name instead of the proxy.
+    /// The server, for recordings that name it instead of the proxy.
     pub(super) fn shown(&self) -> ServerShown {
         ServerShown { scheme: self.scheme.clone(), host: self.host.clone() }
     }
 
-    /// Addresses a request to the server. Paths are kept; `/` stands for the path of the URL.
+    /// Addresses a request to the server. Paths are kept; `/` becomes the path of the URL.
     pub(crate) fn address<B>(&self, request: &mut Request<B>) {
         *request.uri_mut() = match request.uri().path_and_query() {
             _ if request.method() == Method::CONNECT => self.authority.clone().into(),
             Some(path) if path.as_str() != "/" => path.clone().into(),
             _ => self.path.clone().into(),
         };
-        // In its place, so that the order stays.
+        // Insert, so that the order of headers stays.
         request.headers_mut().insert(HOST, self.host.clone());
         for (name, value) in &self.headers {
             request.headers_mut().insert(name, value.clone());
         }
     }
 
-    /// Sends a request, and waits for the head of the response.
+    /// Sends a request, and waits for the response head.
     pub(crate) async fn send(
         &self,
         request: Request<ProxyBody>,
         limit: Duration,
-    ) -> Result<Response<Answering>, Failure> {
+    ) -> Result<Response<ResponseBody>, Failure> {
         within(limit, self.connections.send(request)).await
     }
 
-    /// The same for a request that asks for another protocol.
+    /// Sends an upgrade request, and waits for the response head.
     pub(crate) async fn send_upgrade(
         &self,
         request: Request<ProxyBody>,
@@ -136,12 +136,12 @@ impl Upstream {
 
 async fn within<T>(
     limit: Duration,
-    answer: impl Future<Output = Result<T, Unanswered>>,
+    answer: impl Future<Output = Result<T, SendError>>,
 ) -> Result<T, Failure> {
     let answered = tokio::time::timeout(limit, answer).await;
     answered.map_err(|_| Failure::TimedOut(limit))?.map_err(|error| match error {
-        Unanswered::Unreachable(error) => Failure::Unreachable(innermost(&*error)),
-        Unanswered::Broken(error) => Failure::Broken(innermost(&error)),
+        SendError::Unreachable(error) => Failure::Unreachable(innermost(&*error)),
+        SendError::Broken(error) => Failure::Broken(innermost(&error)),
     })
 }
 
@@ -153,7 +153,7 @@ fn connector(
     tcp.set_nodelay(true);
     tcp.enforce_http(false);
     tcp.set_connect_timeout(Some(CONNECT_TIMEOUT));
-    // A machine that has vanished says nothing: whoever waits for it must not wait for ever.
+    // Keepalive detects a machine that has vanished, so that callers do not wait forever.
     tcp.set_keepalive(Some(KEEPALIVE));
     tcp.set_keepalive_interval(Some(KEEPALIVE_INTERVAL));
     tcp.set_keepalive_retries(Some(KEEPALIVE_RETRIES));
@@ -162,7 +162,7 @@ fn connector(
     Ok(builder.https_or_http().enable_http1().wrap_connector(tcp))
 }
 
-/// The cause that says most.
+/// The innermost cause, which says most.
 fn innermost(error: &dyn Error) -> String {
     let mut cause = error;
     while let Some(source) = cause.source() {

@@ -5,7 +5,7 @@ use mcp_jsonrpc::MessageKind;
 use mcp_rules::{Finding, Identity};
 use prometheus_client::encoding::{EncodeLabel as _, EncodeLabelSet, LabelSetEncoder};
 
-/// Labels, and the name of the server if there are several.
+/// Labels with the name of the server, if there are several.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct ByUpstream<L> {
     pub(super) upstream: Option<Arc<str>>,
@@ -76,8 +76,8 @@ impl FindingLabels {
     }
 }
 
-/// The method of a message, or of the request that it answers, if some revision defines it. Others
-/// are chosen by a peer.
+/// The method of a message, or of the request that it answers, if a revision defines it. Other
+/// methods are not used as labels, since a peer chooses them.
 pub(super) fn method_of(message: &Identity) -> &'static str {
     let Some(name) = message.method.as_deref() else { return "other" };
     let defined = |revision| mcp_schema::method(revision, name.as_bytes());

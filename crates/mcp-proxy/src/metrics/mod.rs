@@ -1,7 +1,7 @@
-//! Figures for operators, in the format that Prometheus reads.
+//! Metrics in the format of Prometheus.
 //!
-//! Labels have few values: sides, rules, kinds, and the methods that some revision defines. Names
-//! that a peer chooses are never labels.
+//! Labels have few values: sides, rules, kinds, and the methods defined by a revision. Names chosen
+//! by a peer are never labels.
 
 mod labels;
 mod open_sessions;
@@ -24,9 +24,9 @@ pub use self::{
     open_sessions::OpenSessions,
     service::{Health, serve},
 };
-use crate::{Knowledge, Observation, Passage, Watcher, otlp::SpanCounts, pairs::Pairs};
+use crate::{Observation, SessionHistory, TapEvent, Watcher, otlp::SpanCounts, pairs::Pairs};
 
-/// What a proxy has passed, found and held back.
+/// The metrics of a proxy.
 #[derive(Debug, Clone)]
 pub struct Metrics {
     registry: Arc<Registry>,
@@ -52,7 +52,7 @@ struct Figures {
 /// When a request was sent, and its method.
 type Asked = (SystemTime, &'static str);
 
-/// From a quick answer on this machine to a tool that takes its time, in seconds.
+/// Histogram buckets in seconds, from a fast local answer to a slow tool.
 const SECONDS: [f64; 12] =
     [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.5, 1.0, 5.0, 30.0];
 
@@ -61,12 +61,12 @@ fn seconds() -> Histogram {
 }
 
 impl Metrics {
-    /// Everything at zero.
+    /// All metrics at zero.
     pub fn new() -> Metrics {
         Metrics::of_upstreams(&[])
     }
 
-    /// Everything at zero, for several servers with these names.
+    /// All metrics at zero, for several servers with these names.
     pub fn of_upstreams(names: &[Arc<str>]) -> Metrics {
         let figures = Figures {
             messages: Family::default(),
@@ -83,7 +83,7 @@ impl Metrics {
             spans: SpanCounts::default(),
         };
         figures.config_synced.set(1);
-        // What has not happened yet is shown as zero.
+        // Create all labels, so that counters start at zero.
         let names = names.iter().cloned().map(Some);
         let names: Vec<_> = if names.len() == 0 { vec![None] } else { names.collect() };
         for upstream in names {
@@ -97,43 +97,43 @@ impl Metrics {
             }
         }
         let mut registry = Registry::with_prefix("plumb_proxy");
-        registry.register("messages", "Messages that were judged", figures.messages.clone());
+        registry.register("messages", "Messages judged", figures.messages.clone());
         registry.register_with_unit(
             "text",
             "Text that was sent",
             Unit::Bytes,
             figures.bytes.clone(),
         );
-        registry.register("findings", "Faults that were found", figures.findings.clone());
-        registry.register("rejected", "Messages that were held back", figures.rejected.clone());
+        registry.register("findings", "Findings reported", figures.findings.clone());
+        registry.register("rejected", "Messages held back", figures.rejected.clone());
         registry.register(
             "sessions",
-            "Sessions with servers that were started here, and connections over WebSocket, that are open",
+            "Open sessions with server processes, and open WebSocket connections",
             figures.sessions.clone(),
         );
         registry.register(
             "unjudged",
-            "Observations that were recorded but came too fast to be judged",
+            "Observations recorded but not judged because they came too fast",
             figures.unjudged.clone(),
         );
         registry.register(
             "lost",
-            "Observations that were neither recorded nor judged, for lack of time or room",
+            "Observations neither recorded nor judged, for lack of time or memory",
             figures.lost.clone(),
         );
         registry.register(
             "apart",
-            "Observations that were not judged by the rules of sessions, the store being away",
+            "Observations judged without session state because the store was unavailable",
             figures.apart.clone(),
         );
         registry.register(
             "store_away",
-            "1 if the session store was away when it was needed last, else 0",
+            "1 if the session store was unavailable when last used, else 0",
             figures.store_away.clone(),
         );
         registry.register(
             "config_synced",
-            "1 if the settings in use are those that were read last, 0 if those could not be used",
+            "1 if the settings last read are in use, 0 if they could not be used",
             figures.config_synced.clone(),
         );
         registry.register_with_unit(
@@ -143,39 +143,39 @@ impl Metrics {
             figures.answers.clone(),
         );
         let SpanCounts { exported, dropped } = &figures.spans;
-        registry.register("spans", "Spans that a collector has taken", exported.clone());
+        registry.register("spans", "Spans accepted by the collector", exported.clone());
         registry.register(
             "spans_dropped",
-            "Spans that were dropped, because the collector is away or too slow",
+            "Spans dropped because the collector is unavailable or too slow",
             dropped.clone(),
         );
         Metrics { registry: Arc::new(registry), figures }
     }
 
-    /// Counts what passes.
+    /// A watcher that counts messages and findings.
     pub fn watcher(&self) -> Watcher {
         let figures = self.figures.clone();
         let mut asked = Pairs::default();
-        Box::new(move |passage| figures.count(passage, &mut asked))
+        Box::new(move |event| figures.count(event, &mut asked))
     }
 
-    /// Where the open sessions with a server are counted, which has a name if there are several.
+    /// The gauge of open sessions with a server, which has a name if there are several.
     pub fn sessions(&self, upstream: Option<Arc<str>>) -> OpenSessions {
         let labels = ByUpstream { upstream, labels: NoLabels {} };
         OpenSessions(self.figures.sessions.get_or_create_owned(&labels))
     }
 
-    /// Where an exporter counts its spans.
+    /// The counters that a span exporter updates.
     pub fn spans(&self) -> SpanCounts {
         self.figures.spans.clone()
     }
 
-    /// Sets whether the settings that were read last are in use.
+    /// Sets whether the settings that were last read are in use.
     pub fn set_config_synced(&self, synced: bool) {
         self.figures.config_synced.set(synced.into());
     }
 
-    /// All figures as text.
+    /// All metrics as text.
     pub fn encode(&self) -> String {
         let mut out = String::new();
         // Writing to a string does not fail.
@@ -191,35 +191,35 @@ impl Default for Metrics {
 }
 
 impl Figures {
-    fn count(&self, passage: &Passage<'_>, pairs: &mut Pairs<Asked>) {
-        self.lost.inc_by(passage.lost);
-        let upstream = passage.observation.and_then(Observation::upstream).cloned();
-        for finding in passage.findings {
+    fn count(&self, event: &TapEvent<'_>, pairs: &mut Pairs<Asked>) {
+        self.lost.inc_by(event.lost);
+        let upstream = event.observation.and_then(Observation::upstream).cloned();
+        for finding in event.findings {
             let labels = FindingLabels::of(finding);
             let labels = ByUpstream { upstream: upstream.clone(), labels };
             self.findings.get_or_create(&labels).inc();
         }
-        let Some(observation) = passage.observation else { return };
+        let Some(observation) = event.observation else { return };
         let labels = SideLabels::of(observation.from());
         let from = ByUpstream { upstream: upstream.clone(), labels };
         self.bytes.get_or_create(&from).inc_by(observation.bytes());
-        match passage.knowledge {
-            Knowledge::Missing => {
+        match event.history {
+            SessionHistory::Missing => {
                 self.apart.inc();
                 self.store_away.set(1);
             }
-            Knowledge::Shared => {
+            SessionHistory::Shared => {
                 self.store_away.set(0);
             }
-            Knowledge::Own if !passage.judged => {
+            SessionHistory::Own if !event.judged => {
                 self.unjudged.inc();
             }
-            Knowledge::Own => {}
+            SessionHistory::Own => {}
         }
-        if !passage.refusals.is_empty() {
+        if !event.refusals.is_empty() {
             self.rejected.get_or_create(&from).inc();
         }
-        for message in passage.messages {
+        for message in event.messages {
             let labels = MessageLabels::of(observation.from(), message);
             let labels = ByUpstream { upstream: upstream.clone(), labels };
             self.messages.get_or_create(&labels).inc();
@@ -250,7 +250,7 @@ mod tests {
         assert!(!Metrics::new().encode().contains("upstream"));
     }
 
-    /// Dashboards and alerts depend on them.
+    /// Dashboards and alerts depend on names and units.
     #[test]
     fn names_and_units_are_fixed() {
         let metrics = Metrics::new();

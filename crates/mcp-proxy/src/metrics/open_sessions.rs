@@ -1,6 +1,6 @@
 use prometheus_client::metrics::gauge::Gauge;
 
-/// Counts the sessions that are open. Clones are the same count.
+/// Counts open sessions. Clones share the count.
 #[derive(Debug, Clone, Default)]
 pub struct OpenSessions(pub(super) Gauge);
 

@@ -1,4 +1,4 @@
-//! `/metrics`, `/healthz` and `/readyz`, on an address of their own.
+//! Serves `/metrics`, `/healthz` and `/readyz` on their own address.
 
 use std::{
     convert::Infallible,
@@ -32,22 +32,22 @@ pub struct Health {
 }
 
 impl Health {
-    /// Not ready yet.
+    /// Initially not ready.
     pub fn new() -> Health {
         Health::default()
     }
 
-    /// Not ready yet, for several servers with these names.
+    /// Initially not ready, for several servers with these names.
     pub fn of_upstreams(names: &[Arc<str>]) -> Health {
         Health { ready: Arc::default(), upstreams: names.into() }
     }
 
-    /// Sets whether new clients are welcome.
+    /// Sets whether the proxy accepts new clients.
     pub fn set_ready(&self, ready: bool) {
         self.ready.store(ready, Ordering::Relaxed);
     }
 
-    /// A state, for each server if there are several.
+    /// Formats a state, for each server if there are several.
     fn shown(&self, state: &str) -> String {
         if self.upstreams.is_empty() {
             return format!("{state}\n");
@@ -65,7 +65,7 @@ impl Health {
     }
 }
 
-/// Serves figures and health until `shutdown` completes.
+/// Serves metrics and health checks until `shutdown` completes.
 pub async fn serve(
     listener: TcpListener,
     metrics: Metrics,
@@ -78,7 +78,7 @@ pub async fn serve(
     mcp_transport::http::server::serve(listener, service, settings, shutdown).await;
 }
 
-/// Nobody but monitoring connects.
+/// Maximum number of connections; only monitoring connects.
 const MAX_CONNECTIONS: usize = 64;
 
 #[derive(Debug, Clone)]
@@ -118,7 +118,9 @@ impl Endpoints {
             "/readyz" => {
                 text(StatusCode::SERVICE_UNAVAILABLE, PLAIN, self.health.shown("not ready"))
             }
-            _ => text(StatusCode::NOT_FOUND, PLAIN, "there is /metrics, /healthz and /readyz\n"),
+            _ => {
+                text(StatusCode::NOT_FOUND, PLAIN, "not found; use /metrics, /healthz or /readyz\n")
+            }
         }
     }
 }

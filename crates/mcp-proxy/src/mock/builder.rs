@@ -1,4 +1,4 @@
-//! From the lines of a recording to a script.
+//! Builds a script from the lines of a recording.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -15,12 +15,12 @@ use super::{
     template::{Hole, Template},
 };
 
-/// Bytes of the params that errors show.
+/// Bytes of the params to show in errors.
 const SHOWN_PARAMS: usize = 200;
-/// What a request takes besides its answer: keys, indices, what is shown of it.
+/// Approximate memory of a request besides its answer.
 const TAKE_OVERHEAD: usize = 512;
 
-/// Reads a recording.
+/// Builds a [`Script`] from a recording.
 #[derive(Debug)]
 pub struct ScriptBuilder {
     limit: usize,
@@ -38,7 +38,7 @@ struct Recorded {
     take: Take,
 }
 
-/// Where a message stands.
+/// The context of a message.
 #[derive(Debug, Clone, Copy)]
 struct Context {
     session: u64,
@@ -47,10 +47,10 @@ struct Context {
 }
 
 impl ScriptBuilder {
-    /// How much is kept by default, in bytes.
+    /// Default memory limit, in bytes.
     pub const DEFAULT_LIMIT: usize = 256 << 20;
 
-    /// An empty script that may take `limit` bytes.
+    /// An empty script, limited to `limit` bytes.
     pub fn new(limit: usize) -> ScriptBuilder {
         ScriptBuilder {
             limit,
@@ -66,7 +66,7 @@ impl ScriptBuilder {
     ///
     /// # Errors
     ///
-    /// If that is more than can be kept.
+    /// If the script exceeds its limit.
     pub fn add(&mut self, line: &ReadLine<'_>) -> Result<(), ScriptError> {
         let Some(message) = line.message() else { return Ok(()) };
         let Some(record) = line.record() else {
@@ -74,7 +74,7 @@ impl ScriptBuilder {
             return Ok(());
         };
         if record.replaces.is_some() {
-            // What the server itself has said is on another line.
+            // The server's own message is on another line.
             return Ok(());
         }
         let http = record.http.as_deref();
@@ -94,11 +94,11 @@ impl ScriptBuilder {
         Ok(())
     }
 
-    /// The script.
+    /// Returns the finished script.
     ///
     /// # Errors
     ///
-    /// If there is nothing in it.
+    /// If it has no answers.
     pub fn finish(self) -> Result<Script, ScriptError> {
         let mut script = Script {
             keyer: self.keyer,
@@ -109,7 +109,7 @@ impl ScriptBuilder {
             unanswered: HashSet::new(),
         };
         for Recorded { method, key, take } in self.requests {
-            // Only a subscription is of use without its answer.
+            // Only a subscription is useful without its answer.
             if take.answer.is_none() && (take.steps.is_empty() || method != "subscriptions/listen")
             {
                 script.unanswered.insert(key.alike);
@@ -170,7 +170,7 @@ impl ScriptBuilder {
         });
     }
 
-    /// Nothing more is expected for a request that the client has cancelled.
+    /// Handles a cancelled request, for which nothing more is expected.
     fn cancel(&mut self, notification: &Envelope<'_>, context: Context) {
         let is_cancel =
             notification.method.is_some_and(|method| method.str_eq("notifications/cancelled"));
@@ -189,7 +189,7 @@ impl ScriptBuilder {
         let in_exchange = context
             .exchange
             .and_then(|exchange| self.open.find(session, Trait::IdInExchange(digest, exchange)));
-        // A stream that was resumed, or of 2024-11-05, is another exchange.
+        // A resumed stream, or one of 2024-11-05, is another exchange.
         let found = in_exchange.or_else(|| self.open.find(session, Trait::Id(digest)));
         let Some(index) = found else { return };
         self.open.close(index);
@@ -210,7 +210,7 @@ impl ScriptBuilder {
         recorded.take.answer = Some(answer);
     }
 
-    /// Adds what the server sent to the request that it belongs to.
+    /// Adds a message of the server to the request it belongs to.
     fn add_step(&mut self, message: &Envelope<'_>, context: Context) {
         let token = message.params.and_then(|params| params.get("progressToken"));
         let meta = message.params.and_then(|params| params.get("_meta"));
@@ -251,7 +251,7 @@ impl ScriptBuilder {
     }
 }
 
-/// The status of an answer, as far as HTTP shows it.
+/// The status of an answer, if recorded over HTTP.
 fn status(response: &Envelope<'_>, recorded: Option<u16>) -> ResponseStatus {
     let code = response.error.and_then(|error| error.get("code")?.as_i64());
     match (recorded, code) {

@@ -1,9 +1,9 @@
-//! JSON values in one spelling, so that equal values are equal bytes.
+//! Canonical JSON: equal values become equal bytes.
 
 use mcp_json::Node;
 
-/// Appends `node` to `out`: members sorted by name, strings unescaped, numbers by value. The depth of
-/// the text was limited when it was parsed.
+/// Appends `node` to `out`: members sorted by name, strings unescaped, numbers by value. Recursion
+/// is fine here: the parser has limited the depth.
 pub(super) fn write(node: Node<'_>, out: &mut Vec<u8>) {
     if node.is_object() {
         write_members(node, |_| true, out);

@@ -21,24 +21,24 @@ use tokio::{
 };
 
 use super::{
+    client_budget::{self, ClientBudget, Reservation},
     key::progress_token,
     playback::{Playback, TakeRef},
-    room::{self, Place, Room},
     script::Step,
     template::{Fillings, Template},
 };
 
-/// Requests of a client that are answered at the same time.
+/// Maximum number of requests of a client answered concurrently.
 const MAX_RUNNING: usize = 1024;
-/// Requests in one batch.
+/// Maximum number of requests in one batch.
 const MAX_BATCH: usize = 1000;
-/// Bytes that the requests of a client take until they are answered.
+/// Maximum bytes of open requests of a client.
 const MAX_ASKED: usize = 16 << 20;
 /// Bytes of an id or a progress token, which are kept until the answer is sent.
 const MAX_ID: usize = 4 << 10;
 
-/// Plays to the client behind `transport` until it leaves. A client that is asked something has to
-/// answer within `patience`.
+/// Plays the script to the client behind `transport` until it disconnects. The client has to answer
+/// requests within `patience`.
 ///
 /// # Errors
 ///
@@ -51,7 +51,7 @@ pub async fn converse(
     let (end, ended) = watch::channel(false);
     let stage = Arc::new(Stage {
         transport,
-        room: Room::new(playback.waiting().clone()),
+        room: ClientBudget::new(playback.waiting().clone()),
         playback,
         patience,
         asked: Mutex::default(),
@@ -69,7 +69,7 @@ pub async fn converse(
             Some(done) = running.tasks.join_next_with_id() => running.forget(&done),
         }
     };
-    // Nobody answers any more; what does not depend on it is still sent.
+    // The client answers no more requests; messages that do not depend on it are still sent.
     let _ = end.send(true);
     while running.tasks.join_next().await.is_some() {}
     stage.transport.close().await;
@@ -106,7 +106,7 @@ impl Running {
         self.tasks.len() < MAX_RUNNING && (self.memory == 0 || self.memory + memory <= MAX_ASKED)
     }
 
-    /// Ends those that match, and returns their exchanges.
+    /// Cancels those that match, and returns their exchanges.
     fn cancel(&self, matches: impl Fn(&[Bytes], Option<Ticket>) -> bool) -> Vec<Ticket> {
         let found = self.requests.values().filter(|request| matches(&request.ids, request.ticket));
         found
@@ -123,7 +123,7 @@ impl Running {
 struct Asked {
     id: Bytes,
     token: Option<Bytes>,
-    /// What to play, or the error to send instead.
+    /// The take to play, or the error to send instead.
     take: Result<TakeRef, Bytes>,
 }
 
@@ -141,7 +141,7 @@ impl Asked {
     }
 }
 
-/// What a request is answered with, to be written once there is room.
+/// The answer to a request, to be written once there is room.
 #[derive(Debug)]
 enum Due<'a> {
     Recorded { answer: &'a Template, fillings: Fillings<'a>, status: ResponseStatus },
@@ -167,10 +167,10 @@ impl Due<'_> {
 #[derive(Debug)]
 struct Stage {
     transport: Arc<dyn Transport>,
-    room: Room,
+    room: ClientBudget,
     playback: Arc<Playback>,
     patience: Duration,
-    /// The client's answers that are awaited, by our ids.
+    /// Expected answers of the client, by our ids.
     asked: Mutex<HashMap<i64, oneshot::Sender<()>>>,
     last_id: AtomicI64,
     /// Whether the client has left.
@@ -255,7 +255,8 @@ impl Stage {
         running.requests.insert(task.id(), BeingAnswered { ids, ticket, memory, task });
     }
 
-    /// Finds the answer to a request. In the order of the requests, so that answers are too.
+    /// Finds the answer to a request. Must be called in the order of requests, which decides
+    /// between recorded answers.
     fn find(&self, request: &Envelope<'_>) -> Option<Asked> {
         let id = request.id?.raw();
         let token = progress_token(request).map(Node::raw);
@@ -283,7 +284,7 @@ impl Stage {
         }
     }
 
-    /// Takes an answer of the client to one of our requests.
+    /// Handles an answer of the client to one of our requests.
     fn settle(&self, response: &Envelope<'_>) {
         if let Some(id) = response.id.and_then(Node::as_i64)
             && let Some(waiting) = self.asked().remove(&id)
@@ -298,11 +299,11 @@ impl Stage {
             due.extend(self.lead_up(asked, ticket).await);
         }
         let length = due.iter().map(Due::length).sum();
-        if is_batch && length > room::PER_CLIENT {
+        if is_batch && length > client_budget::PER_CLIENT {
             let text = "the answers to the batch are too long".to_owned();
             due = vec![Due::Refusal(refusal(None, failure(ErrorCode::InternalError, text)))];
         }
-        // Nothing is written down before there is room for it.
+        // Do not write it before there is room for it.
         let place = self.room.place(length).await;
         if place.is_none() {
             due = asked.iter().map(|asked| Due::Refusal(busy(asked))).collect();
@@ -332,7 +333,7 @@ impl Stage {
         }
     }
 
-    /// Plays what came before the answer, and says what the answer is.
+    /// Plays the messages before the answer, and returns the answer.
     async fn lead_up<'a>(&self, asked: &'a Asked, ticket: Option<Ticket>) -> Option<Due<'a>> {
         let take = match &asked.take {
             Ok(take) => take.get(),
@@ -365,7 +366,7 @@ impl Stage {
             self.transport.established(revision);
         }
         let Some(answer) = &take.answer else {
-            // A subscription that stayed open.
+            // A subscription that was never answered stays open.
             let _ = self.ended.clone().wait_for(|ended| *ended).await;
             return None;
         };
@@ -378,13 +379,13 @@ impl Stage {
         &self,
         message: &Template,
         fillings: &Fillings<'_>,
-        place: Place<'_>,
+        place: Reservation<'_>,
         ticket: Option<Ticket>,
     ) -> bool {
         let Some(bytes) = message.fill(fillings) else { return false };
         let (sender, answered) = oneshot::channel();
         self.asked().insert(fillings.own_id, sender);
-        // Also if this is aborted.
+        // Even if this future is dropped.
         let _forget = Forget { stage: self, id: fillings.own_id };
         self.send(bytes, OutboundRole::Request, ticket).await;
         drop(place);
@@ -402,7 +403,7 @@ impl Stage {
         self.send(refusal(id, error), role, ticket).await;
     }
 
-    /// Sends a message. If that fails, receiving says why.
+    /// Sends a message. If that fails, receiving reports the error.
     async fn send(&self, bytes: Bytes, role: OutboundRole, ticket: Option<Ticket>) {
         let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
         if let Err(error) = self.transport.send(outbound).await {
@@ -431,7 +432,7 @@ fn failure(code: ErrorCode, message: String) -> JsonRpcError {
     JsonRpcError { code: code.code(), message, data: None }
 }
 
-/// For a request whose answer finds no room.
+/// The error for a request whose answer finds no room.
 fn busy(asked: &Asked) -> Bytes {
     let text = "too many answers wait for clients that do not read them".to_owned();
     refusal(asked.id(), failure(ErrorCode::InternalError, text))

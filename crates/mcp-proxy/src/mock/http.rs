@@ -15,8 +15,8 @@ use mcp_transport::http::{
 
 use super::{conversation::converse, key::is_initialize, playback::Playback, script::Script};
 
-/// An HTTP endpoint that plays `script`: from its beginning in every session, and on and on to
-/// clients that have none. A client that is asked something has to answer within `patience`.
+/// An HTTP endpoint that plays `script`: from the beginning in every session, and in one common run
+/// for clients without a session. Clients have to answer requests within `patience`.
 pub fn http_service(
     script: Arc<Script>,
     settings: HttpSettings,

@@ -1,4 +1,4 @@
-//! What makes two requests the same.
+//! Digests that decide whether two requests are the same.
 
 use std::hash::{BuildHasher as _, RandomState};
 
@@ -9,22 +9,20 @@ use mcp_jsonrpc::Envelope;
 use super::canonical;
 
 const INITIALIZE: &str = "initialize";
-/// Params that are compared to find the nearest request.
+/// Number of params compared to find the closest request.
 const COMPARED: usize = 16;
 const PROGRESS_TOKEN: &[u8] = b"progressToken";
 
-/// Digests of a request. The keys are random, so that nobody can prepare requests that only seem
-/// equal.
+/// Digests of a request. The keys are random, so that nobody can construct collisions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct RequestKey {
-    /// Of the method and the params, apart from the progress token; for `initialize`, of the
-    /// revision.
+    /// Of the method and the params without the progress token; for `initialize`, of the revision.
     pub(super) exact: u64,
-    /// Also apart from what a client says about itself in `_meta`; for `initialize`, of nothing.
+    /// The same without the client's `_meta` about itself; for `initialize`, of nothing.
     pub(super) alike: u64,
 }
 
-/// Makes keys.
+/// Computes keys.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Keyer {
     keys: RandomState,
@@ -59,7 +57,7 @@ impl Keyer {
             canonical::write(params, &mut exact);
             alike.clone_from(&exact);
         } else {
-            // No params are like empty ones.
+            // Missing params equal empty ones.
             alike.extend_from_slice(b"{}{}");
         }
         RequestKey {
@@ -68,7 +66,7 @@ impl Keyer {
         }
     }
 
-    /// Digests of the params one by one, to find the request that is nearest.
+    /// Digests of the single params, to find the closest request.
     pub(super) fn members(&self, request: &Envelope<'_>) -> Vec<u64> {
         let Some(params) = request.params else { return Vec::new() };
         let members = params.members().filter(|(name, _)| !name.str_eq("_meta"));
@@ -89,7 +87,7 @@ pub(super) fn progress_token<'a>(request: &Envelope<'a>) -> Option<Node<'a>> {
     request.params?.get("_meta")?.get("progressToken")
 }
 
-/// Whether it is a handshake.
+/// Whether it is `initialize`.
 pub(super) fn is_initialize(request: &Envelope<'_>) -> bool {
     request.method.is_some_and(|method| method.str_eq(INITIALIZE))
 }

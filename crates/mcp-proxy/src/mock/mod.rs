@@ -1,5 +1,5 @@
-//! A recording as a server: the recorded answers to the recorded requests, and a clear error for
-//! everything else.
+//! Serves a recording: recorded answers to recorded requests, and a clear error for everything
+//! else.
 //!
 //! [`ScriptBuilder`] reads a recording line by line and keeps what the server sent, up to a limit.
 //! [`Playback`] finds the answer to a request; [`converse`] plays it to a client over any transport,
@@ -7,12 +7,12 @@
 
 mod builder;
 mod canonical;
+mod client_budget;
 mod conversation;
 mod http;
 mod key;
 mod open;
 mod playback;
-mod room;
 mod script;
 mod template;
 #[cfg(test)]

@@ -1,13 +1,13 @@
-//! The requests of a recording that are not answered yet.
+//! The open requests of a recording.
 
 use std::collections::{BTreeSet, HashMap};
 
-/// How an open request can be found, within a conversation.
+/// A key for finding an open request within a conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Trait {
     /// Digest of its id.
     Id(u64),
-    /// The same, and the HTTP exchange: two HTTP clients may use the same ids.
+    /// Digest of its id, and its HTTP exchange: two HTTP clients may use the same ids.
     IdInExchange(u64, u64),
     Exchange(u64),
     /// Digest of its progress token.
@@ -39,7 +39,7 @@ impl OpenRequest {
     }
 }
 
-/// All of them, by their traits.
+/// All open requests, by these keys.
 #[derive(Debug, Default)]
 pub(super) struct OpenRequests {
     by_trait: HashMap<(u64, Trait), BTreeSet<usize>>,
@@ -66,7 +66,7 @@ impl OpenRequests {
         }
     }
 
-    /// The latest one with this trait.
+    /// The latest one with this key.
     pub(super) fn find(&self, session: u64, wanted: Trait) -> Option<usize> {
         self.by_trait.get(&(session, wanted))?.last().copied()
     }

@@ -1,4 +1,4 @@
-//! Which of the recorded answers is next.
+//! Chooses the next recorded answer.
 
 use std::{
     collections::HashMap,
@@ -10,17 +10,17 @@ use mcp_json::Node;
 use mcp_jsonrpc::Envelope;
 
 use super::{
-    room,
+    client_budget,
     script::{Script, Take},
 };
 
-/// Methods that an error lists.
+/// Number of methods to list in an error.
 const SHOWN_METHODS: usize = 20;
-/// Bytes of a method that an error shows.
+/// Bytes of a method to show in an error.
 const SHOWN_METHOD: usize = 100;
 
-/// A script, and how far it has been played: the same request gets the recorded answers one after
-/// the other, and then the last one again and again.
+/// A script and the state of playing it: a repeated request gets the recorded answers in order,
+/// then the last one again.
 #[derive(Debug)]
 pub struct Playback {
     script: Arc<Script>,
@@ -43,24 +43,23 @@ impl TakeRef {
 }
 
 impl Playback {
-    /// Begins at the beginning.
+    /// Starts at the beginning.
     pub fn new(script: Arc<Script>) -> Playback {
-        Playback::within(MemoryBudget::new(room::FOR_ALL), script)
+        Playback::within(MemoryBudget::new(client_budget::FOR_ALL), script)
     }
 
-    /// Begins at the beginning, with `waiting` for what waits for clients that do not read.
+    /// Starts at the beginning, with `waiting` as budget for messages queued for slow clients.
     pub(super) fn within(waiting: MemoryBudget, script: Arc<Script>) -> Playback {
         Playback { script, made: Mutex::default(), waiting }
     }
 
-    /// The same from the beginning, for another client. What waits for the clients of both counts
-    /// together.
+    /// A new playback for another client. Both share the budget for queued messages.
     #[must_use]
     pub fn afresh(&self) -> Playback {
         Playback::within(self.waiting.clone(), Arc::clone(&self.script))
     }
 
-    /// What waits for clients that do not read.
+    /// The budget for messages queued for slow clients.
     pub(super) fn waiting(&self) -> &MemoryBudget {
         &self.waiting
     }
@@ -103,13 +102,13 @@ impl Playback {
             let members = &script.takes[*index].sketch.members;
             members.iter().filter(|member| asked.contains(member)).count()
         };
-        // Of those that are equally near, the first.
+        // Of equally close ones, the first.
         let nearest = takes.iter().rev().max_by_key(|index| shared(index));
         let params = nearest.map_or("", |index| &script.takes[*index].sketch.params);
         match params {
             "" => format!("the recording has `{shown}` only without params"),
             params => format!(
-                "the recording has no `{shown}` with these params; the nearest has {params}"
+                "the recording has no `{shown}` with these params; the closest has {params}"
             ),
         }
     }

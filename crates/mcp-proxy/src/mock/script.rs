@@ -1,4 +1,4 @@
-//! What a server said in a recording, by what it was asked.
+//! The server's messages in a recording, by request.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -10,45 +10,45 @@ use super::{key::Keyer, template::Template};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ScriptError {
-    /// There is more to remember than is allowed.
-    #[error("what the server sent takes more than {limit} bytes")]
+    /// The script exceeds the limit.
+    #[error("the messages of the server take more than {limit} bytes")]
     TooLarge {
         /// The limit.
         limit: usize,
     },
     /// There is nothing to serve.
-    #[error("it has no request of a client that is answered")]
+    #[error("it has no answered request of a client")]
     Empty,
     /// The messages have no `from`.
     #[error("it does not say who sent the messages")]
     SendersUnknown,
 }
 
-/// A request that was recorded, with what it led to.
+/// A recorded request, with the messages it led to.
 #[derive(Debug)]
 pub(super) struct Take {
-    /// What the server sent before the answer.
+    /// The server's messages before the answer.
     pub(super) steps: Vec<Step>,
     /// `None` if it was never answered.
     pub(super) answer: Option<Template>,
     pub(super) status: ResponseStatus,
-    /// The revision that an answer to `initialize` settles.
+    /// The revision in an answer to `initialize`.
     pub(super) revision: Option<Revision>,
     pub(super) sketch: Sketch,
 }
 
-/// What the server sent before an answer.
+/// A message of the server before an answer.
 #[derive(Debug)]
 pub(super) enum Step {
     Notification(Template),
-    /// Its answer is awaited.
+    /// A request, whose answer is awaited.
     Request {
         method: String,
         message: Template,
     },
 }
 
-/// A request as it is shown in errors.
+/// A request as shown in errors.
 #[derive(Debug, Default)]
 pub(super) struct Sketch {
     /// The beginning of the params.
@@ -71,7 +71,7 @@ pub struct Script {
 }
 
 impl Script {
-    /// How many answers there are.
+    /// The number of answers.
     pub fn answers(&self) -> usize {
         self.takes.iter().filter(|take| take.answer.is_some()).count()
     }

@@ -1,11 +1,11 @@
-//! A recorded message with places for the ids and tokens of the client that it is sent to.
+//! A recorded message with placeholders for the ids and tokens of the current client.
 
 use std::ops::Range;
 
 use bytes::Bytes;
 use mcp_json::Node;
 
-/// What stands in such a place.
+/// The kind of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Hole {
     /// The id of the request that is answered.
@@ -16,7 +16,7 @@ pub(super) enum Hole {
     OwnId,
 }
 
-/// What to put there, as JSON texts.
+/// The values of the placeholders, as JSON texts.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fillings<'a> {
     pub(super) request_id: &'a [u8],
@@ -24,16 +24,16 @@ pub(super) struct Fillings<'a> {
     pub(super) own_id: i64,
 }
 
-/// The message.
+/// A message with placeholders.
 #[derive(Debug, Clone)]
 pub(super) struct Template {
     text: Bytes,
-    /// In the order in which they stand in the text.
+    /// In the order of the text.
     holes: Vec<(Range<usize>, Hole)>,
 }
 
 impl Template {
-    /// `message` with `holes` in it.
+    /// Makes a template of `message`, with placeholders at `holes`.
     pub(super) fn new(message: Node<'_>, holes: &[(Node<'_>, Hole)]) -> Template {
         let start = message.span().start;
         let mut holes: Vec<_> = holes
@@ -52,7 +52,7 @@ impl Template {
         Template { text: text.into(), holes }
     }
 
-    /// The message for a client; `None` if it reports progress to one that did not ask for it.
+    /// Fills in the template; `None` if it reports progress to a client that did not ask for it.
     pub(super) fn fill(&self, fillings: &Fillings<'_>) -> Option<Bytes> {
         if self.holes.is_empty() {
             return Some(self.text.clone());
@@ -73,18 +73,18 @@ impl Template {
         Some(out.into())
     }
 
-    /// The most bytes that the message takes for a client.
+    /// The maximum length of the filled-in message, in bytes.
     pub(super) fn length(&self, fillings: &Fillings<'_>) -> usize {
         let filling = |(_, hole): &(_, Hole)| match hole {
             Hole::RequestId => fillings.request_id.len(),
             Hole::ProgressToken => fillings.progress_token.map_or(0, <[u8]>::len),
-            // As long as an `i64` can be.
+            // The length of the longest `i64`.
             Hole::OwnId => 20,
         };
         self.text.len() + self.holes.iter().map(filling).sum::<usize>()
     }
 
-    /// Bytes that it takes.
+    /// Memory use in bytes.
     pub(super) fn memory(&self) -> usize {
         self.text.len() + size_of_val(&*self.holes)
     }

@@ -279,7 +279,10 @@ async fn only_so_much_waits_for_a_client_that_does_not_read() {
     }
     settle().await;
     let waiting = playback.waiting().used();
-    assert!(waiting <= room::PER_CLIENT + LONG && waiting > room::PER_CLIENT / 2, "{waiting}");
+    assert!(
+        waiting <= client_budget::PER_CLIENT + LONG && waiting > client_budget::PER_CLIENT / 2,
+        "{waiting}"
+    );
     // Nothing is lost.
     let mut answered = std::collections::BTreeSet::new();
     for _ in 0..100 {

@@ -1,16 +1,16 @@
-//! Which trace a span belongs to.
+//! The trace context of a span.
 
 use std::hash::{BuildHasher as _, RandomState};
 
-/// Longer states are cut off by receivers anyway (W3C Trace Context asks for 512 at least).
+/// Maximum length of a `tracestate` (W3C Trace Context requires at least 512).
 const MAX_STATE: usize = 512;
 
-/// The trace of a request, as its `_meta` states it.
+/// The trace context in the `_meta` of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct TraceContext {
     /// 32 hexadecimal digits.
     pub(super) trace: String,
-    /// 16 hexadecimal digits; `None` if nobody has begun the trace before us.
+    /// 16 hexadecimal digits; `None` if this span starts the trace.
     pub(super) parent: Option<String>,
     pub(super) state: Option<String>,
     /// The flags of the parent.
@@ -43,7 +43,7 @@ impl TraceContext {
     }
 }
 
-/// Makes ids that nobody can foresee.
+/// Generates unpredictable ids.
 #[derive(Debug, Default)]
 pub(super) struct Ids {
     keys: RandomState,
@@ -53,11 +53,11 @@ pub(super) struct Ids {
 impl Ids {
     pub(super) fn span(&mut self) -> String {
         self.count += 1;
-        // All zeros would be no id.
+        // An id of all zeros is invalid.
         format!("{:016x}", self.keys.hash_one(self.count).max(1))
     }
 
-    /// The beginning of a trace.
+    /// A new trace.
     pub(super) fn trace(&mut self) -> TraceContext {
         let trace = format!("{}{}", self.span(), self.span());
         TraceContext { trace, parent: None, state: None, flags: 1 }

@@ -23,24 +23,23 @@ use crate::{
     http::{Upstream, full},
 };
 
-/// How an [`Exporter`] works.
+/// Settings of an [`Exporter`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ExporterSettings {
-    /// How many spans may wait for the collector; others are dropped and counted. Default: 4,096.
+    /// Maximum number of queued spans; further ones are dropped and counted. Default: 4,096.
     pub queue: usize,
-    /// How many are sent at once. Default: 512.
+    /// Maximum number of spans per request. Default: 512.
     pub batch: usize,
-    /// How long spans are gathered. Default: 2 s.
+    /// How long to collect spans for a batch. Default: 2 s.
     pub interval: Duration,
-    /// How long the collector may take. Default: 10 s.
+    /// Timeout of a request. Default: 10 s.
     pub timeout: Duration,
-    /// How often spans are sent to a collector that is busy or away. Default: three times.
+    /// Maximum number of attempts if the collector is busy or unavailable. Default: 3.
     pub attempts: u32,
-    /// How long to wait before the second attempt, and twice as long before each other. Default:
-    /// 1 s.
+    /// The pause before the second attempt; doubled for each further one. Default: 1 s.
     pub pause: Duration,
-    /// Where spans are counted.
+    /// Counts the spans.
     pub counts: SpanCounts,
 }
 
@@ -58,7 +57,7 @@ impl Default for ExporterSettings {
     }
 }
 
-/// Sends spans to a collector, from a thread of its own.
+/// Sends spans to a collector, on its own thread.
 #[derive(Debug)]
 pub struct Exporter {
     queue: SpanQueue,
@@ -66,7 +65,7 @@ pub struct Exporter {
     thread: Option<JoinHandle<()>>,
 }
 
-/// Spans that wait for the collector. Never waits itself.
+/// The queue of spans for the collector. Adding never blocks.
 #[derive(Debug, Clone)]
 pub(super) struct SpanQueue {
     sender: mpsc::Sender<Box<Span>>,
@@ -84,7 +83,7 @@ impl SpanQueue {
 const PATH: &str = "/v1/traces";
 
 impl Exporter {
-    /// Begins to export to the collector at `url`, such as `http://127.0.0.1:4318`.
+    /// Starts exporting to the collector at `url`, such as `http://127.0.0.1:4318`.
     ///
     /// # Errors
     ///
@@ -107,16 +106,17 @@ impl Exporter {
         self.queue.clone()
     }
 
-    /// Sends what is left, once and without patience, and ends. The watchers must be gone.
+    /// Sends the remaining spans in a single short attempt, and stops. The watchers must have been
+    /// dropped.
     pub fn finish(mut self) -> SpanCounts {
         let counts = self.queue.counts.clone();
         self.ending.notify_one();
         let Exporter { queue, thread, .. } = &mut self;
-        // The thread ends when nobody can send any more.
+        // The thread ends once all senders are dropped.
         let (closed, _) = mpsc::channel(1);
         queue.sender = closed;
         if let Some(thread) = thread.take() {
-            // If it has panicked, there is nothing to send.
+            // If it panicked, there is nothing to send.
             let _ = thread.join();
         }
         counts
@@ -141,7 +141,7 @@ struct Sending {
     ending: Arc<Notify>,
 }
 
-/// How long the last spans may take.
+/// Time limit for the last spans.
 const LAST: Duration = Duration::from_secs(2);
 
 impl Sending {
@@ -168,7 +168,7 @@ impl Sending {
             tokio::select! {
                 () = &mut sending => {}
                 () = self.ending.notified() => {
-                    // What is under way may still be taken, and must not be sent twice.
+                    // A request under way may still succeed, and must not be sent twice.
                     let deadline = Instant::now() + LAST;
                     if timeout_at(deadline, sending).await.is_err() {
                         self.count(batch.len(), false);
@@ -179,7 +179,7 @@ impl Sending {
         }
     }
 
-    /// Sends the batch, again if that may help.
+    /// Sends the batch, with retries.
     async fn send(&self, batch: &[Span]) {
         let mut pause = self.settings.pause;
         for attempt in 1..=self.settings.attempts.max(1) {
@@ -202,7 +202,7 @@ impl Sending {
     ) {
         let mut batch = batch;
         loop {
-            // All that are there already; nobody sends more.
+            // All that are queued; no more can be added.
             while batch.len() < self.settings.batch
                 && let Ok(span) = spans.try_recv()
             {
@@ -236,7 +236,7 @@ impl Sending {
                 | StatusCode::SERVICE_UNAVAILABLE
                 | StatusCode::GATEWAY_TIMEOUT => Posted::Busy,
                 status => {
-                    tracing::warn!(%status, "the collector refuses spans");
+                    tracing::warn!(%status, "the collector refused spans");
                     Posted::Refused
                 }
             },
@@ -256,9 +256,9 @@ impl Sending {
 
 enum Posted {
     Taken,
-    /// It may be taken later.
+    /// The collector may accept it later.
     Busy,
-    /// It will never be.
+    /// The collector will never accept it.
     Refused,
 }
 

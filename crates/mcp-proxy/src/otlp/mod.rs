@@ -1,13 +1,13 @@
-//! Exports a span for every request and its answer, by OpenTelemetry's protocol (OTLP/HTTP, JSON).
+//! Exports a span for every request and its answer over OTLP (HTTP, JSON).
 //!
 //! ```text
-//! Passage ─► Spans: pairs requests and answers ─► bounded queue ─► Exporter ─► collector
+//! TapEvent ─► Spans: pairs requests and answers ─► bounded queue ─► Exporter ─► collector
 //! ```
 //!
-//! This is written here and not taken from the `opentelemetry` crates: those would bring a second
-//! HTTP client or a generated protocol buffer stack for one kind of request, and their spans are
-//! made by the code that does the work, while ours are made later, from what a [`Tap`](crate::Tap)
-//! has seen.
+//! Written here instead of using the `opentelemetry` crates: those would bring a second HTTP client
+//! or a generated protocol buffer stack for a single kind of request, and their spans are created
+//! by the code that does the work, while ours are created later, from the events of a
+//! [`Tap`](crate::Tap).
 //!
 //! Spans never hold arguments, results or the text of findings, only names, codes and rules.
 
@@ -21,7 +21,7 @@ use prometheus_client::metrics::counter::Counter;
 pub use self::exporter::{Exporter, ExporterError, ExporterSettings};
 use crate::Watcher;
 
-/// How many spans were sent to the collector, and how many were not.
+/// Counts of exported and dropped spans.
 #[derive(Debug, Clone, Default)]
 pub struct SpanCounts {
     pub(crate) exported: Counter,
@@ -29,21 +29,21 @@ pub struct SpanCounts {
 }
 
 impl SpanCounts {
-    /// Spans that the collector has taken.
+    /// Spans that the collector has accepted.
     pub fn exported(&self) -> u64 {
         self.exported.get()
     }
 
-    /// Spans that were dropped: the collector is away, refuses them or is too slow.
+    /// Spans that were dropped because the collector was unavailable, refused them or was too slow.
     pub fn dropped(&self) -> u64 {
         self.dropped.get()
     }
 }
 
 impl Exporter {
-    /// Makes spans of what passes.
+    /// A watcher that makes spans of requests and their answers.
     pub fn watcher(&self) -> Watcher {
         let mut spans = spans::Spans::new(self.queue());
-        Box::new(move |passage| spans.take(passage))
+        Box::new(move |event| spans.take(event))
     }
 }

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::context::TraceContext;
 
-/// Findings of one span that are exported.
+/// Maximum number of findings exported per span.
 const MAX_EVENTS: usize = 32;
 
 /// A request and its answer.
@@ -27,7 +27,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Adds what was found in one of its messages. What the finding says about values stays here.
+    /// Adds a finding about one of its messages, without the values that it quotes.
     pub(super) fn found(&mut self, finding: &Finding, at: SystemTime) {
         if self.events.len() == MAX_EVENTS {
             self.dropped_events += 1;
@@ -48,13 +48,13 @@ impl Span {
         }));
     }
 
-    /// As OTLP's JSON has it.
+    /// Formats it as OTLP JSON.
     pub(super) fn to_json(&self) -> Value {
         let name = match &self.subject {
             Some(subject) => format!("{} {subject}", self.method),
             None => self.method.clone(),
         };
-        // As the side sees it that answers: a client's request is served, a server's is made.
+        // From the server's point of view: a client's request is served, a server's is sent.
         let kind = match self.from {
             Side::Client => SERVER,
             Side::Server => CLIENT,
@@ -92,7 +92,7 @@ const ERROR: u8 = 2;
 pub(super) fn attribute(name: &str, value: &Value) -> Value {
     let value = match value {
         Value::Bool(value) => json!({ "boolValue": value }),
-        // 64-bit numbers are strings in protocol buffers' JSON.
+        // Protocol buffers write 64-bit numbers as strings in JSON.
         Value::Number(number) => json!({ "intValue": number.to_string() }),
         Value::String(text) => json!({ "stringValue": text }),
         other => json!({ "stringValue": other.to_string() }),

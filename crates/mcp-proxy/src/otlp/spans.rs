@@ -8,12 +8,12 @@ use super::{
     exporter::SpanQueue,
     span::Span,
 };
-use crate::{Observation, Passage, pairs::Pairs};
+use crate::{Observation, TapEvent, pairs::Pairs};
 
-/// Names that peers choose are cut off here.
+/// Maximum length of names chosen by peers.
 const MAX_NAME: usize = 128;
 
-/// Makes spans of requests and their answers.
+/// Makes spans from requests and their answers.
 pub(super) struct Spans {
     reader: LineReader,
     open: Pairs<Box<Span>>,
@@ -24,35 +24,35 @@ pub(super) struct Spans {
 impl Spans {
     pub(super) fn new(queue: SpanQueue) -> Spans {
         let mut limits = Limits::default();
-        // Whatever was judged may be looked at.
+        // Anything that was judged can be read again.
         limits.message_bytes = usize::MAX / 4;
         let reader = LineReader::new(&limits);
         Spans { reader, open: Pairs::default(), ids: Ids::default(), queue }
     }
 
-    pub(super) fn take(&mut self, passage: &Passage<'_>) {
-        let Some(observation) = passage.observation else { return };
+    pub(super) fn take(&mut self, event: &TapEvent<'_>) {
+        let Some(observation) = event.observation else { return };
         let is_of_interest = |message: &Identity| {
             matches!(message.kind, Some(MessageKind::Request | MessageKind::Response))
         };
-        if !passage.messages.iter().any(is_of_interest) {
+        if !event.messages.iter().any(is_of_interest) {
             return;
         }
         let Spans { reader, open, ids, queue } = self;
-        reader.read(passage.line, |line| {
+        reader.read(event.line, |line| {
             let Some(root) = line.message() else { return };
             let nodes: Vec<Node<'_>> =
                 if root.is_array() { root.elements().collect() } else { vec![root] };
-            for (index, (node, message)) in nodes.iter().zip(passage.messages).enumerate() {
+            for (index, (node, message)) in nodes.iter().zip(event.messages).enumerate() {
                 let envelope = Envelope::of(*node);
                 let begin = || {
                     let mut span = Box::new(begin(line, &envelope, message, observation, ids));
-                    note_findings(&mut span, passage, index, nodes.len() > 1);
+                    note_findings(&mut span, event, index, nodes.len() > 1);
                     span
                 };
                 if let Some(mut span) = open.note(observation, message, begin) {
                     end(&mut span, &envelope, observation);
-                    note_findings(&mut span, passage, index, nodes.len() > 1);
+                    note_findings(&mut span, event, index, nodes.len() > 1);
                     queue.push(span);
                 }
             }
@@ -136,18 +136,18 @@ fn end(span: &mut Span, envelope: &Envelope<'_>, observation: &Observation) {
     }
 }
 
-/// Adds what was found on the line, as far as it is about this message.
-fn note_findings(span: &mut Span, passage: &Passage<'_>, index: usize, is_batch: bool) {
-    let Some(observation) = passage.observation else { return };
-    let own = passage.findings.iter().filter(|finding| {
-        finding.line == Some(passage.number) && (!is_batch || finding.index == Some(index))
+/// Adds the findings of the line that are about this message.
+fn note_findings(span: &mut Span, event: &TapEvent<'_>, index: usize, is_batch: bool) {
+    let Some(observation) = event.observation else { return };
+    let own = event.findings.iter().filter(|finding| {
+        finding.line == Some(event.number) && (!is_batch || finding.index == Some(index))
     });
     for finding in own {
         span.found(finding, observation.at());
     }
 }
 
-/// The beginning of a name.
+/// Truncates a name.
 fn short(name: &str) -> String {
     name.chars().take(MAX_NAME).collect()
 }

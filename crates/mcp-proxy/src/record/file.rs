@@ -6,7 +6,7 @@ use std::{
 
 use super::{RecordSettings, numbered::Numbered};
 
-/// One file of a recording, and the older ones that it continues.
+/// The current file of a recording, and the older ones that it continues.
 #[derive(Debug)]
 pub(super) struct RecordFile {
     out: BufWriter<File>,
@@ -14,16 +14,16 @@ pub(super) struct RecordFile {
     path: PathBuf,
     settings: RecordSettings,
     size: u64,
-    /// A device or a pipe cannot be set aside.
+    /// A device or a pipe cannot be renamed.
     is_regular: bool,
 }
 
-/// The last line of a file that another one continues: everything before it is forgotten there, so
+/// The last line of a file that is continued in another one: it makes readers forget the state, so
 /// that nothing is held against a peer that only the next file shows.
 const CONTINUED: &[u8] = b"{\"from\":\"client\",\"lost\":0}\n";
 
 impl RecordFile {
-    /// Begins a file, or continues it.
+    /// Creates a file, or continues it.
     pub(super) fn create(path: &Path, settings: RecordSettings) -> io::Result<RecordFile> {
         let file = open(path)?;
         let metadata = file.metadata()?;
@@ -65,8 +65,8 @@ impl RecordFile {
         if let Some(keep) = self.settings.keep
             && let Err(error) = self.numbered.prune(keep)
         {
-            // The new file is what matters.
-            tracing::warn!(%error, "an old recording could not be deleted");
+            // Failing to delete is not fatal: the new file is what matters.
+            tracing::warn!(%error, "could not delete an old recording");
         }
         Ok(())
     }

@@ -20,7 +20,7 @@ use mcp_rules::redact::Redactor;
 
 use self::{file::RecordFile, numbered::Numbered, split::Split};
 
-/// Why a recording could not be begun.
+/// Why a recording could not be created.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -31,7 +31,7 @@ pub enum RecordError {
         #[source]
         source: io::Error,
     },
-    #[error("could not keep the recording `{}` that is there already", path.display())]
+    #[error("could not rename the existing recording `{}`", path.display())]
     Keep {
         path: PathBuf,
         #[source]
@@ -45,16 +45,16 @@ pub enum RecordError {
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct RecordSettings {
-    /// A file that would grow beyond this many bytes is given a number, and another one is begun. A
-    /// line is never divided. Default: no limit.
+    /// Maximum size of a file in bytes. A file that would grow larger is renamed with a number, and
+    /// a new one is started. Lines are never split. Default: no limit.
     pub max_size: Option<u64>,
-    /// Whether every conversation gets a file of its own; then the recording is a directory.
+    /// Whether every conversation gets its own file; the recording is a directory then.
     pub per_conversation: bool,
-    /// How many finished files are kept; older ones are deleted. Default: all.
+    /// Number of finished files to keep; older ones are deleted. Default: all.
     pub keep: Option<usize>,
 }
 
-/// Writes a recording, one line after the other. After a crash it holds every line that was flushed.
+/// Writes a recording line by line. After a crash it contains every line that was flushed.
 pub struct Recorder {
     path: PathBuf,
     out: Output,
@@ -67,10 +67,10 @@ enum Output {
 }
 
 impl Recorder {
-    /// Begins a recording.
+    /// Creates a recording.
     ///
-    /// In a directory it gets a file of its own, named after `name`. A file that exists and is not
-    /// empty is kept under another name. Only the owner may read recordings: they may hold secrets.
+    /// In a directory it becomes a new file, named after `name`. An existing file that is not empty
+    /// is renamed. Only the owner can read recordings, since they may contain secrets.
     ///
     /// # Errors
     ///
@@ -79,7 +79,7 @@ impl Recorder {
         Recorder::with(path, name, RecordSettings::default())
     }
 
-    /// Begins a recording that may be divided into several files.
+    /// Creates a recording that may consist of several files.
     ///
     /// # Errors
     ///
@@ -118,7 +118,7 @@ impl Recorder {
         self
     }
 
-    /// Where it is: a file, or a directory if every conversation has its own.
+    /// Its path: a file, or a directory if every conversation has its own file.
     pub fn path(&self) -> &Path {
         &self.path
     }
@@ -133,7 +133,7 @@ impl Recorder {
         let shown = masked.as_deref().unwrap_or(line);
         match &mut self.out {
             Output::File(file) => file.write(shown),
-            // Which conversation it belongs to may be told by what is masked.
+            // Use the unmasked line to find the conversation, since masked values may identify it.
             Output::Split(split) => split.write(line, shown),
         }
     }

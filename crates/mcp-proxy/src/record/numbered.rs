@@ -3,12 +3,12 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// The older files of a recording: `trace.1.jsonl`, `trace.2.jsonl` and so on, the oldest first.
+/// The older files of a recording, oldest first: `trace.1.jsonl`, `trace.2.jsonl` and so on.
 #[derive(Debug)]
 pub(super) struct Numbered {
     path: PathBuf,
     stem: String,
-    /// With the dot.
+    /// Including the dot.
     extension: String,
 }
 
@@ -20,8 +20,7 @@ impl Numbered {
         Numbered { path: path.to_owned(), stem, extension }
     }
 
-    /// Moves the recording out of the way, if there is one. A device, a pipe or an empty file is used
-    /// as it is.
+    /// Renames an existing recording. A device, a pipe or an empty file is used as it is.
     pub(super) fn set_aside(&self) -> io::Result<()> {
         match fs::metadata(&self.path) {
             Ok(metadata) if metadata.is_file() && metadata.len() > 0 => self.retire().map(drop),
@@ -29,11 +28,11 @@ impl Numbered {
         }
     }
 
-    /// Gives the recording the next number.
+    /// Renames the recording to the next number.
     pub(super) fn retire(&self) -> io::Result<PathBuf> {
         let number = self.numbers()?.last().map_or(1, |last| last.saturating_add(1));
         let new = self.numbered(number);
-        // Only `u64::MAX` of them could be in the way.
+        // Only possible after `u64::MAX` files.
         if new.exists() {
             return Err(io::Error::new(io::ErrorKind::AlreadyExists, "there is no free number"));
         }
@@ -41,7 +40,7 @@ impl Numbered {
         Ok(new)
     }
 
-    /// Deletes the oldest, so that `keep` are left.
+    /// Deletes the oldest files until `keep` are left.
     pub(super) fn prune(&self, keep: usize) -> io::Result<()> {
         let numbers = self.numbers()?;
         let surplus = numbers.len().saturating_sub(keep);
@@ -71,7 +70,7 @@ impl Numbered {
         let rest = name.strip_prefix(&self.stem)?.strip_prefix('.')?;
         let digits = rest.strip_suffix(&self.extension)?;
         let number = digits.parse().ok()?;
-        // Not `01` or `+1`: only what we would write ourselves.
+        // Not `01` or `+1`: only names as written by this module.
         (format!("{number}") == digits).then_some(number)
     }
 }

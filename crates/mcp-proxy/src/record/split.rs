@@ -9,7 +9,7 @@ use mcp_rules::{Limits, LineReader};
 use super::{RecordSettings, file::RecordFile, numbered::Numbered};
 use crate::Conversations;
 
-/// A recording with a file for each conversation.
+/// A recording with one file per conversation.
 pub(super) struct Split {
     folder: PathBuf,
     name: String,
@@ -17,23 +17,23 @@ pub(super) struct Split {
     reader: LineReader,
     conversations: Conversations,
     open: HashMap<usize, RecordFile>,
-    /// Those that are open, the one that was silent for longest first.
+    /// Open conversations, the longest silent first.
     silence: VecDeque<usize>,
-    /// Those that have a file, the oldest first; only if some may have to be deleted.
+    /// Conversations with a file, oldest first; only used if old files are deleted.
     kept: VecDeque<usize>,
-    /// How often lines were missed, and how often when a conversation was last written to, as long
-    /// as it is open.
+    /// Number of gaps so far, and for each open conversation, the number when it was last written
+    /// to.
     gaps: u64,
     seen_gaps: HashMap<usize, u64>,
 }
 
-/// How many files may be open; others are opened again when something comes.
+/// Maximum number of open files; others are reopened when needed.
 const MAX_OPEN: usize = 64;
 
 impl Split {
     pub(super) fn new(folder: &Path, name: &str, settings: RecordSettings) -> Split {
         let mut limits = Limits::default();
-        // Whatever was judged may be looked at.
+        // Anything that was judged can be read again.
         limits.message_bytes = usize::MAX / 4;
         Split {
             folder: folder.to_owned(),
@@ -49,7 +49,7 @@ impl Split {
         }
     }
 
-    /// Writes `shown`, which stands for `line`.
+    /// Writes `shown`, the masked form of `line`.
     pub(super) fn write(&mut self, line: &[u8], shown: &[u8]) -> io::Result<()> {
         let Split { reader, conversations, .. } = self;
         let (is_gap, conversation) = reader.read(line, |read| {
@@ -60,7 +60,7 @@ impl Split {
             self.gaps += 1;
             return Ok(());
         }
-        // A stream that was opened before its conversation is of no interest without one.
+        // A stream opened before its conversation is not recorded.
         let Some(conversation) = conversation else { return Ok(()) };
         self.open(conversation)?;
         let gaps = self.gaps;
@@ -101,9 +101,10 @@ impl Split {
         Ok(())
     }
 
-    /// Deletes the files of the conversations that began first. One that goes on gets another.
+    /// Deletes the files of the oldest conversations. A conversation that continues gets a new
+    /// file.
     fn prune(&mut self, keep: usize) {
-        // The one that has just begun is not finished.
+        // The newest one is not finished, so it does not count.
         while self.kept.len() > keep + 1 {
             let Some(oldest) = self.kept.pop_front() else { return };
             self.open.remove(&oldest);
@@ -112,7 +113,7 @@ impl Split {
             let path = self.path(oldest);
             let pruned = Numbered::of(&path).prune(0);
             if let Err(error) = pruned.and_then(|()| fs::remove_file(path)) {
-                tracing::warn!(%error, "an old recording could not be deleted");
+                tracing::warn!(%error, "could not delete an old recording");
             }
         }
     }

@@ -1,23 +1,23 @@
-//! Sends the client's side of a recording to a server again.
+//! Sends the client's side of a recording to a server.
 //!
 //! ```text
-//! recording ─► Conversations ─► Cue ─► Player ─► Peer, one per conversation ─► server
+//! recording ─► Conversations ─► ReplayStep ─► Player ─► Peer, one per conversation ─► server
 //!                                        ▲ Heard ──────────┘
 //! ```
 //!
-//! The recording is read as a stream: a message of the client is sent, and an answer of the server
-//! is waited for. So whatever the recorded client did after an answer is done after the new answer,
-//! and what was open at the same time is open at the same time again. The new conversation is shown
-//! to a [`Tap`](crate::Tap) as the lines of standard streams, whatever carries it.
+//! The recording is read as a stream: messages of the client are sent, and answers of the server
+//! are waited for. So the order of messages and answers stays the same, and requests that were open
+//! at the same time are open at the same time again. The new conversation goes through a
+//! [`Tap`](crate::Tap) as lines over stdio, whatever the transport.
 
-mod cue;
+mod conversation_state;
 mod peer;
 mod player;
-mod talk;
+mod step;
 mod tokens;
 
 pub use self::{
-    cue::Cue,
     peer::Target,
-    player::{Played, Player, ReplayError, ReplaySettings},
+    player::{Player, ReplayError, ReplaySettings, ReplaySummary},
+    step::ReplayStep,
 };

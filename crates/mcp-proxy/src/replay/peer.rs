@@ -10,13 +10,13 @@ use tokio::sync::mpsc;
 use crate::{
     Access, Tap,
     bridge::{
-        lane::{Lane, Wire},
-        outbox::Outbox,
-        remote::{Dialogue, Remote, RemoteError},
+        client_queue::ClientQueue,
+        conversation_tap::{ConversationTap, Wire},
+        remote::{Remote, RemoteConversation, RemoteError},
     },
 };
 
-/// Where the messages go.
+/// The server to send messages to.
 #[derive(Debug, Clone)]
 pub struct Target(Kind);
 
@@ -27,13 +27,13 @@ enum Kind {
 }
 
 impl Target {
-    /// A server on standard streams, started for each conversation.
+    /// A stdio server, started for each conversation.
     pub fn command(program: &OsString, arguments: &[OsString], max_message: usize) -> Target {
         let command = ChildCommand::new(program).args(arguments);
         Target(Kind::Command { command, max_message })
     }
 
-    /// A server at a URL, which is not contacted yet.
+    /// A server at a URL. Does not connect yet.
     ///
     /// # Errors
     ///
@@ -43,7 +43,7 @@ impl Target {
         Ok(Target(Kind::Url { remote, max_message }))
     }
 
-    /// Begins a conversation. What the server says goes to `heard`.
+    /// Starts a conversation. Messages of the server go to `heard`.
     pub(super) fn connect(
         &self,
         number: usize,
@@ -52,17 +52,17 @@ impl Target {
     ) -> Result<Peer, TransportError> {
         // A single conversation needs no name.
         let name = (number > 0).then(|| Arc::from(format!("conversation-{}", number + 1)));
-        let lane = Lane::new(tap.clone(), name, Wire::Lines);
+        let tap = ConversationTap::new(tap.clone(), name, Wire::Lines);
         match &self.0 {
             Kind::Command { command, max_message } => {
                 let mut settings = ChildSettings::default();
                 settings.lines.max_message = *max_message;
                 let child = Arc::new(ChildTransport::spawn(command, &settings)?);
-                tokio::spawn(listen(number, Arc::clone(&child), lane.clone(), heard.clone()));
-                Ok(Peer::Child { child, lane })
+                tokio::spawn(listen(number, Arc::clone(&child), tap.clone(), heard.clone()));
+                Ok(Peer::Child { child, tap })
             }
             Kind::Url { remote, max_message } => {
-                let (to_client, mut lines) = Outbox::new();
+                let (to_client, mut lines) = ClientQueue::new();
                 let heard = heard.clone();
                 tokio::spawn(async move {
                     while let Some(posted) = lines.recv().await {
@@ -73,16 +73,16 @@ impl Target {
                         }
                     }
                 });
-                Ok(Peer::Remote(Dialogue::begin(remote, lane, *max_message, to_client)))
+                Ok(Peer::Remote(RemoteConversation::begin(remote, tap, *max_message, to_client)))
             }
         }
     }
 }
 
-/// Lines that may wait to be looked at.
+/// Maximum number of queued lines.
 pub(super) const QUEUE: usize = 16;
 
-/// Something that a server has said.
+/// An event of a conversation with the server.
 #[derive(Debug)]
 pub(super) struct Heard {
     pub(super) conversation: usize,
@@ -92,23 +92,23 @@ pub(super) struct Heard {
 #[derive(Debug)]
 pub(super) enum Said {
     Line(Bytes),
-    /// Nothing more will come, for this reason.
+    /// The conversation ended, for this reason.
     Ended(String),
 }
 
 /// One conversation with the server.
 #[derive(Debug, Clone)]
 pub(super) enum Peer {
-    Child { child: Arc<ChildTransport>, lane: Lane },
-    Remote(Dialogue),
+    Child { child: Arc<ChildTransport>, tap: ConversationTap },
+    Remote(RemoteConversation),
 }
 
 impl Peer {
-    /// Sends a line. If it does not arrive, the end of the conversation says why.
+    /// Sends a line. If that fails, the end of the conversation reports why.
     pub(super) async fn send(&self, line: Bytes) {
         match self {
-            Peer::Child { child, lane } => {
-                lane.pass(Side::Client, &line);
+            Peer::Child { child, tap } => {
+                tap.pass(Side::Client, &line);
                 let role = OutboundRole::Notification;
                 let outbound =
                     Outbound { bytes: line, role, ticket: None, headers: None, parsed: None };
@@ -128,11 +128,11 @@ impl Peer {
     }
 }
 
-/// Passes on what a child says, until its end.
+/// Forwards the messages of a child until it ends.
 async fn listen(
     conversation: usize,
     child: Arc<ChildTransport>,
-    lane: Lane,
+    tap: ConversationTap,
     heard: mpsc::Sender<Heard>,
 ) {
     loop {
@@ -140,19 +140,19 @@ async fn listen(
             Ok(Some(Inbound::Message { bytes, .. })) => bytes,
             Ok(Some(Inbound::Parsed { message, .. })) => message.text(),
             Ok(Some(Inbound::TooLong { length, .. })) => {
-                lane.skip(Side::Server, length);
+                tap.skip(Side::Server, length);
                 continue;
             }
             Ok(Some(_)) => continue,
             Ok(None) => return,
             Err(error) => {
                 let what = Said::Ended(error.to_string());
-                // If nobody listens any more, nobody needs to know.
+                // If the player is gone, the event is not needed.
                 let _ = heard.send(Heard { conversation, what }).await;
                 return;
             }
         };
-        lane.pass(Side::Server, &text);
+        tap.pass(Side::Server, &text);
         if heard.send(Heard { conversation, what: Said::Line(text) }).await.is_err() {
             return;
         }

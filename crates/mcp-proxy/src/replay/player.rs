@@ -13,32 +13,32 @@ use tokio::{
 };
 
 use super::{
-    Cue, Target,
-    cue::What,
+    ReplayStep, Target,
+    conversation_state::{ConversationState, MAX_ID, Reply},
     peer::{Heard, QUEUE, Said},
-    talk::{MAX_ID, Reply, Talk},
+    step::What,
     tokens::Named,
 };
 use crate::{
     Tap,
-    bridge::glance::{Glance, Reference, read},
+    bridge::outline::{Outline, Reference, read},
     splice::with_parts,
 };
 
-/// How a [`Player`] works.
+/// Settings of a [`Player`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ReplaySettings {
-    /// How long the server may take for what the recording shows that it has sent. Default: 30 s.
+    /// How long to wait for a message that the recorded server sent. Default: 30 s.
     pub timeout: Duration,
-    /// How long to listen at the end if the recorded server has sent more. Default: 1 s.
+    /// How long to listen at the end if the recorded server sent more messages. Default: 1 s.
     pub settle: Duration,
-    /// Whether to wait before a message as long as the recorded client did, at most `timeout`.
+    /// Whether to pause before each message as long as the recorded client did, at most `timeout`.
     pub keep_pauses: bool,
-    /// How many conversations may be open; the one that was silent for longest is closed for another.
+    /// Maximum number of open conversations; the longest silent one is closed for a new one.
     /// Default: 100.
     pub max_conversations: usize,
-    /// The longest message, in bytes. Default: 16 MiB.
+    /// Maximum message size in bytes. Default: 16 MiB.
     pub max_message: usize,
 }
 
@@ -63,42 +63,42 @@ pub enum ReplayError {
     Start(TransportError),
 }
 
-/// What came of a replay.
+/// The result of a replay.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 #[non_exhaustive]
-pub struct Played {
-    /// Messages of the recorded client that were sent.
+pub struct ReplaySummary {
+    /// Number of messages sent.
     pub sent: u64,
-    /// Messages that were not: their conversation had ended, or the request that they answer was
-    /// not made.
+    /// Number of messages not sent, because their conversation had ended or the request that they
+    /// answer was not made.
     pub unsent: u64,
-    /// Answers of the recorded server that did not come in time.
+    /// Number of recorded answers that did not arrive in time.
     pub unanswered: u64,
-    /// How many conversations there were.
+    /// Number of conversations.
     pub conversations: usize,
-    /// Why the first one that ended before its time did.
+    /// Why the first prematurely ended conversation ended.
     pub ended: Option<String>,
 }
 
-/// Plays the client of a recording.
+/// Replays the client of a recording.
 #[derive(Debug)]
 pub struct Player {
     target: Target,
     tap: Tap,
     settings: ReplaySettings,
     limits: Limits,
-    talks: BTreeMap<usize, Talk>,
-    /// Those that had to make room.
+    talks: BTreeMap<usize, ConversationState>,
+    /// Conversations closed to make room.
     closed: HashSet<usize>,
-    /// Their numbers, the one that was silent for longest first.
+    /// Numbers of open conversations, the longest silent first.
     silence: VecDeque<usize>,
     /// The requests in open HTTP exchanges of the recording.
     exchanges: HashMap<(usize, u64), Recorded>,
     heard: mpsc::Receiver<Heard>,
     sender: mpsc::Sender<Heard>,
-    /// When the last line was recorded, and when it was played.
+    /// When the last line was recorded, and when it was replayed.
     last: Option<(i64, Instant)>,
-    played: Played,
+    played: ReplaySummary,
 }
 
 /// The id of a recorded request.
@@ -108,13 +108,13 @@ struct Recorded {
     json: Bytes,
 }
 
-/// So many misses in a row end a conversation.
+/// Number of misses in a row that end a conversation.
 const MAX_MISSES: u32 = 20;
-/// HTTP exchanges whose requests are remembered.
+/// Maximum number of HTTP exchanges whose requests are remembered.
 const MAX_EXCHANGES: usize = 10_000;
 
 impl Player {
-    /// A player that sends to `target`, and shows the new conversation to `tap`.
+    /// A player that sends to `target`, through `tap`.
     pub fn new(target: Target, tap: Tap, settings: ReplaySettings) -> Player {
         let (sender, heard) = mpsc::channel(QUEUE);
         Player {
@@ -129,17 +129,17 @@ impl Player {
             heard,
             sender,
             last: None,
-            played: Played::default(),
+            played: ReplaySummary::default(),
         }
     }
 
-    /// Does what the next line of the recording asks for.
+    /// Replays the next line of the recording.
     ///
     /// # Errors
     ///
     /// If the server cannot be started.
-    pub async fn play(&mut self, cue: Cue) -> Result<(), ReplayError> {
-        let Cue { conversation, exchange, millis, what } = cue;
+    pub async fn play(&mut self, step: ReplayStep) -> Result<(), ReplayError> {
+        let ReplayStep { conversation, exchange, millis, what } = step;
         if self.settings.keep_pauses && matches!(what, What::Send(_)) {
             self.pause(millis).await;
         }
@@ -162,7 +162,7 @@ impl Player {
         Ok(())
     }
 
-    /// Listens for as long as the recorded client did after the last line.
+    /// Listens as long as the recorded client waited after the last line.
     async fn pause(&mut self, millis: Option<i64>) {
         let (Some(millis), Some((last, then))) = (millis, self.last) else { return };
         let pause = u64::try_from(millis.saturating_sub(last)).unwrap_or_default();
@@ -170,10 +170,12 @@ impl Player {
         while self.listen(deadline).await {}
     }
 
-    /// Ends all conversations, after the server has had a chance to say what the recorded one said.
-    pub async fn finish(mut self) -> Played {
+    /// Ends all conversations, after giving the server time for the messages that the recorded
+    /// server sent.
+    pub async fn finish(mut self) -> ReplaySummary {
         let deadline = Instant::now() + self.settings.settle.min(self.settings.timeout);
-        let is_behind = |talk: &Talk| talk.ended.is_none() && talk.messages[1] < talk.messages[0];
+        let is_behind =
+            |talk: &ConversationState| talk.ended.is_none() && talk.messages[1] < talk.messages[0];
         while self.talks.values().any(is_behind) && self.listen(deadline).await {}
         let peers: Vec<_> = self.talks.values().map(|talk| talk.peer.clone()).collect();
         let heard = &mut self.heard;
@@ -186,7 +188,7 @@ impl Player {
         loop {
             tokio::select! {
                 () = &mut close => break,
-                // Nobody may have to wait for us to end.
+                // Keep reading, so that no server blocks while it ends.
                 _ = heard.recv() => {}
             }
         }
@@ -200,24 +202,24 @@ impl Player {
         text: Bytes,
     ) -> Result<(), ReplayError> {
         self.open(conversation)?;
-        let Some(glance) = Glance::at(&text, self.limits) else {
+        let Some(outline) = Outline::at(&text, self.limits) else {
             self.say(conversation, text).await;
             return Ok(());
         };
         let mut parts = self.tokens(conversation, &text);
-        for response in glance.responses() {
+        for response in outline.responses() {
             let Some(located) = &response.id else { continue };
             let reply =
                 self.talk(conversation).map_or(Reply::Unknown, |talk| talk.reply(&located.id));
             match reply {
-                Reply::Skip if !glance.is_batch => return Ok(()),
+                Reply::Skip if !outline.is_batch => return Ok(()),
                 Reply::Skip | Reply::Unknown => {}
                 Reply::To(asked) => {
                     self.wait(conversation, |talk| talk.is_asked(asked)).await;
                     let id = self.talk(conversation).and_then(|talk| talk.take_asked(asked));
                     match id {
                         Some(id) => parts.push((located.span, id)),
-                        None if glance.is_batch => {}
+                        None if outline.is_batch => {}
                         None => {
                             self.played.unsent += 1;
                             return Ok(());
@@ -228,7 +230,7 @@ impl Player {
         }
         let original = text;
         let text = if parts.is_empty() { original.clone() } else { with_parts(&original, parts) };
-        for request in glance.requests() {
+        for request in outline.requests() {
             let Some(located) = &request.id else { continue };
             if let Some(talk) = self.talk(conversation) {
                 talk.note_sent(&located.id);
@@ -244,20 +246,20 @@ impl Player {
             }
         }
         self.say(conversation, text).await;
-        let single = glance.single().and_then(|message| message.reference.as_ref());
+        let single = outline.single().and_then(|message| message.reference.as_ref());
         if let Some(Reference::Cancelled(located)) = single {
             self.forget(conversation, &located.id);
         }
         Ok(())
     }
 
-    /// The recorded server has said this, so the new one is given time to do so as well.
+    /// Waits for the message that corresponds to this one of the recorded server.
     async fn hear(&mut self, conversation: usize, exchange: Option<u64>, text: &Bytes) {
-        let Some(glance) = Glance::at(text, self.limits) else { return };
+        let Some(outline) = Outline::at(text, self.limits) else { return };
         if let Some(talk) = self.talk(conversation) {
-            talk.messages[0] += glance.messages.len() as u64;
+            talk.messages[0] += outline.messages.len() as u64;
         }
-        for message in &glance.messages {
+        for message in &outline.messages {
             match (message.kind, &message.id, &message.method) {
                 (Some(MessageKind::Response), Some(located), _) => {
                     let named = read(text, self.limits, Named::in_answer).unwrap_or_default();
@@ -277,8 +279,9 @@ impl Player {
     async fn await_answer(&mut self, conversation: usize, id: &JsonRpcId, then: &Named) {
         let mut has_come = self.wait(conversation, |talk| talk.is_answered(id)).await;
         if !has_come {
-            // The server may wait for what the recording has no answer to.
-            let asked = self.talk(conversation).map(Talk::take_all_asked).unwrap_or_default();
+            // The server may be waiting for an answer that the recording does not have.
+            let asked =
+                self.talk(conversation).map(ConversationState::take_all_asked).unwrap_or_default();
             if !asked.is_empty() {
                 for id in asked {
                     self.say(conversation, no_answer(&id)).await;
@@ -294,11 +297,15 @@ impl Player {
         }
     }
 
-    /// Waits until it is so; `false` if that does not happen.
-    async fn wait(&mut self, conversation: usize, is_so: impl Fn(&Talk) -> bool) -> bool {
+    /// Waits until `is_so`; `false` on timeout.
+    async fn wait(
+        &mut self,
+        conversation: usize,
+        is_so: impl Fn(&ConversationState) -> bool,
+    ) -> bool {
         let ReplaySettings { timeout, settle, .. } = self.settings;
         let misses = self.talks.get(&conversation).map_or(0, |talk| talk.misses);
-        // Whoever has kept us waiting in vain does not get as long again.
+        // After a timeout, later waits are shorter.
         let patience = if misses == 0 { timeout } else { settle.min(timeout) };
         let is_so = self.wait_until(conversation, Instant::now() + patience, is_so).await;
         if let Some(talk) = self.talk(conversation) {
@@ -316,7 +323,7 @@ impl Player {
         &mut self,
         conversation: usize,
         deadline: Instant,
-        is_so: impl Fn(&Talk) -> bool,
+        is_so: impl Fn(&ConversationState) -> bool,
     ) -> bool {
         loop {
             let Some(talk) = self.talks.get(&conversation) else { return true };
@@ -329,7 +336,7 @@ impl Player {
         }
     }
 
-    /// Takes the next thing that a server says; `false` if nothing comes in time.
+    /// Handles the next event of a server; `false` on timeout.
     async fn listen(&mut self, deadline: Instant) -> bool {
         let Ok(Some(heard)) = timeout_at(deadline, self.heard.recv()).await else { return false };
         for (conversation, answer) in self.take(heard) {
@@ -338,7 +345,7 @@ impl Player {
         true
     }
 
-    /// Takes something that a server has said; returns what it is answered at once.
+    /// Handles an event of a server; returns messages to send at once.
     fn take(&mut self, heard: Heard) -> Vec<(usize, Bytes)> {
         let Heard { conversation, what } = heard;
         let mut answers = Vec::new();
@@ -351,8 +358,8 @@ impl Player {
                 return answers;
             }
         };
-        let Some(glance) = Glance::at(&line, self.limits) else { return answers };
-        for message in &glance.messages {
+        let Some(outline) = Outline::at(&line, self.limits) else { return answers };
+        for message in &outline.messages {
             match (message.kind, &message.id, message.method.as_deref()) {
                 (Some(MessageKind::Response), Some(located), _) => {
                     let named = read(&line, self.limits, Named::in_answer).unwrap_or_default();
@@ -371,7 +378,7 @@ impl Player {
         answers
     }
 
-    /// Sends a text, and goes on listening: a server that is not heard does not read either.
+    /// Sends a text while listening, since a server that cannot write may not read.
     async fn say(&mut self, conversation: usize, text: Bytes) {
         let mut waiting = VecDeque::from([(conversation, text)]);
         while let Some((conversation, text)) = waiting.pop_front() {
@@ -392,7 +399,7 @@ impl Player {
         }
     }
 
-    /// Begins a conversation, unless it is there; another one may have to make room.
+    /// Opens a conversation unless it is open; another one may be closed to make room.
     fn open(&mut self, conversation: usize) -> Result<(), ReplayError> {
         if self.talks.contains_key(&conversation) {
             if self.silence.back() != Some(&conversation) {
@@ -409,12 +416,12 @@ impl Player {
             && let Some(talk) = self.talks.remove(&oldest)
         {
             self.closed.insert(oldest);
-            // It ends by itself; its last words are of no use.
+            // It ends in the background; its last messages are not needed.
             tokio::spawn(async move { talk.peer.close().await });
         }
         let peer = self.target.connect(conversation, &self.tap, &self.sender);
         let peer = peer.map_err(ReplayError::Start)?;
-        self.talks.insert(conversation, Talk::new(peer));
+        self.talks.insert(conversation, ConversationState::new(peer));
         self.silence.push_back(conversation);
         self.played.conversations += 1;
         Ok(())
@@ -425,16 +432,16 @@ impl Player {
         read(text, self.limits, |root| talk.tokens.replacements(root)).unwrap_or_default()
     }
 
-    fn talk(&mut self, conversation: usize) -> Option<&mut Talk> {
+    fn talk(&mut self, conversation: usize) -> Option<&mut ConversationState> {
         self.talks.get_mut(&conversation)
     }
 
-    /// The request in an exchange of the recording, which is over.
+    /// Takes the request of a finished exchange of the recording.
     fn request_of(&mut self, conversation: usize, exchange: Option<u64>) -> Option<Recorded> {
         self.exchanges.remove(&(conversation, exchange?))
     }
 
-    /// Nobody waits for the answer to this request any more.
+    /// Stops waiting for the answer to this request.
     fn forget(&mut self, conversation: usize, id: &JsonRpcId) {
         if let Some(talk) = self.talk(conversation) {
             talk.take_answer(id);
@@ -448,7 +455,7 @@ fn part(text: &Bytes, span: Span) -> Bytes {
     text.slice(start..span.end.clamp(start, text.len()))
 }
 
-/// Ids are written as they came: what is not canonical stays so.
+/// Ids keep their spelling, canonical or not.
 fn with_id(before: &str, id: &[u8], after: &str) -> Bytes {
     [before.as_bytes(), id, after.as_bytes()].concat().into()
 }
@@ -462,7 +469,7 @@ fn pong(id: &[u8]) -> Bytes {
     with_id(r#"{"jsonrpc":"2.0","id":"#, id, r#","result":{}}"#)
 }
 
-/// What a server is told that asks for more than the recorded one.
+/// The error for a request that the recording has no answer to.
 fn no_answer(id: &[u8]) -> Bytes {
     let after = format!(
         r#","error":{{"code":{},"message":"the recording has no answer to this request"}}}}"#,

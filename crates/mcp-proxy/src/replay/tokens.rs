@@ -1,32 +1,33 @@
-//! What a server has made up and the client repeats: a new server makes up something else.
+//! Replaces values that servers generate and clients repeat, such as cursors: a new server
+//! generates others.
 
 use std::collections::HashMap;
 
 use bytes::Bytes;
 use mcp_json::{Node, Span};
 
-/// Where a result names such a thing.
+/// Where results contain such values.
 const NAMED: [&[&str]; 4] = [
     &["result", "nextCursor"],
     &["result", "requestState"],
     &["result", "taskId"],
     &["result", "task", "taskId"],
 ];
-/// Where a client repeats it.
+/// Where requests repeat them.
 const REPEATED: [&[&str]; 4] = [
     &["params", "cursor"],
     &["params", "requestState"],
     &["params", "taskId"],
     &["params", "_meta", "io.modelcontextprotocol/related-task", "taskId"],
 ];
-/// Longer ones stay as they are.
+/// Longer values are not replaced.
 const MAX_LENGTH: usize = 64 << 10;
-/// Bytes of those that are remembered; later ones stay as they are.
+/// Maximum bytes of remembered values; later ones are not replaced.
 const MAX_BYTES: usize = 32 << 20;
-/// What an entry takes besides its text.
+/// Approximate memory of an entry besides its text.
 const OVERHEAD: usize = 128;
 
-/// What one answer has named, as JSON text, by place.
+/// The generated values in one answer, as JSON text, by place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Named([Option<Bytes>; NAMED.len()]);
 
@@ -39,7 +40,7 @@ impl Named {
     }
 }
 
-/// The new names for the recorded ones.
+/// Maps recorded values to new ones.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
     new: HashMap<Bytes, Bytes>,
@@ -47,7 +48,7 @@ pub(super) struct Tokens {
 }
 
 impl Tokens {
-    /// Learns from an answer what the recorded names are called now.
+    /// Learns new values from an answer.
     pub(super) fn learn(&mut self, then: &Named, now: &Named) {
         for (then, now) in then.0.iter().zip(&now.0) {
             let (Some(then), Some(now)) = (then, now) else { continue };
@@ -59,7 +60,7 @@ impl Tokens {
         }
     }
 
-    /// What has to be replaced in a message of the client.
+    /// The replacements in a message of the client.
     pub(super) fn replacements(&self, message: Node<'_>) -> Vec<(Span, Bytes)> {
         if self.new.is_empty() {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Being told to stop, and ending in order.
+//! Graceful shutdown, on signals.
 
 #[cfg(unix)]
 mod signals;
@@ -7,57 +7,57 @@ use std::{io, time::Duration};
 
 use tokio::sync::watch;
 
-/// How far a proxy is on its way to its end.
+/// The phase of a shutdown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[expect(clippy::exhaustive_enums, reason = "whoever ends in order has to know all of them")]
 pub enum Phase {
-    /// Everything is as usual.
+    /// Normal operation.
     Serving,
-    /// There are no new clients; those who wait may get their answers.
+    /// No new clients are accepted; open requests may still be answered.
     Draining,
-    /// Whoever still waits is told that there will be no answer.
+    /// Open requests are answered with an error.
     Stopping,
-    /// Everything ends at once.
+    /// Everything is ended immediately.
     Forced,
 }
 
-/// What whoever still waits is told then.
-pub(crate) const STOPPED: &str = "the proxy was told to stop before the server has answered";
+/// The error for requests that are still open then.
+pub(crate) const STOPPED: &str = "the proxy was stopped before the server answered";
 
-/// The phase of a proxy, for all who have to act on it. By default it never ends.
+/// The shutdown phase of a proxy, for all parts that depend on it. By default it stays at serving.
 #[derive(Debug, Clone, Default)]
 pub struct Drain(Option<watch::Receiver<Phase>>);
 
-/// Leads a [`Drain`] to its end. There is only one.
+/// Advances the phase of a [`Drain`]. There is only one for each.
 #[derive(Debug)]
 pub struct Trigger(watch::Sender<Phase>);
 
 impl Drain {
-    /// A proxy that serves, and what ends it.
+    /// A drain in the serving phase, and its trigger.
     pub fn new() -> (Trigger, Drain) {
         let (sender, receiver) = watch::channel(Phase::Serving);
         (Trigger(sender), Drain(Some(receiver)))
     }
 
-    /// Where it stands.
+    /// The current phase.
     pub fn phase(&self) -> Phase {
         self.0.as_ref().map_or(Phase::Serving, |phase| *phase.borrow())
     }
 
-    /// Completes when a phase, or a later one, has begun.
+    /// Completes once a phase, or a later one, has begun.
     pub async fn reached(&self, phase: Phase) {
         if let Some(receiver) = &self.0
             && receiver.clone().wait_for(|now| *now >= phase).await.is_ok()
         {
             return;
         }
-        // There is nobody who could end it.
+        // Without a trigger, it never ends.
         std::future::pending::<()>().await;
     }
 }
 
 impl Trigger {
-    /// Begins a phase, unless a later one has begun.
+    /// Begins a phase, unless a later one has begun already.
     pub fn begin(&self, phase: Phase) {
         self.0.send_if_modified(|now| {
             let is_later = phase > *now;
@@ -67,48 +67,48 @@ impl Trigger {
     }
 }
 
-/// What a proxy is told by signals, besides to end.
-pub trait Told: Send + Sync + 'static {
-    /// A phase has begun.
+/// Callbacks for signals.
+pub trait SignalHandler: Send + Sync + 'static {
+    /// Called when a phase begins.
     fn phase(&self, phase: Phase);
 
-    /// The settings should be read again.
+    /// Called when the settings should be reloaded.
     fn reload(&self);
 }
 
-/// Takes signals from now on. SIGTERM and SIGINT begin to drain; after `wait`, whoever still waits is
-/// told. A second one ends everything at once. SIGHUP asks for the settings to be read again, unless
-/// the terminal is gone that standard error was on.
+/// Handles signals from now on. SIGTERM or SIGINT starts draining; after `wait`, open requests
+/// fail. A second one ends everything at once. SIGHUP reloads the settings, unless it was sent
+/// because the terminal of standard error was closed.
 ///
 /// # Errors
 ///
-/// If signals cannot be taken.
+/// If signals cannot be handled.
 #[cfg(unix)]
-pub fn on_signals(wait: Duration, told: impl Told) -> io::Result<Drain> {
-    signals::take(wait, std::sync::Arc::new(told))
+pub fn on_signals(wait: Duration, handler: impl SignalHandler) -> io::Result<Drain> {
+    signals::take(wait, std::sync::Arc::new(handler))
 }
 
-/// Takes Ctrl-C from now on: it begins to drain, and after `wait`, whoever still waits is told. A
-/// second one ends everything at once.
+/// Handles Ctrl-C from now on: it starts draining; after `wait`, open requests fail. A second one
+/// ends everything at once.
 ///
 /// # Errors
 ///
-/// If it cannot be taken.
+/// If Ctrl-C cannot be handled.
 #[cfg(not(unix))]
-pub fn on_signals(wait: Duration, told: impl Told) -> io::Result<Drain> {
+pub fn on_signals(wait: Duration, handler: impl SignalHandler) -> io::Result<Drain> {
     let (trigger, drain) = Drain::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     std::thread::spawn(move || {
         runtime.block_on(async {
             requested().await;
             trigger.begin(Phase::Draining);
-            told.phase(Phase::Draining);
+            handler.phase(Phase::Draining);
             let next = tokio::select! {
                 () = requested() => Phase::Forced,
                 () = tokio::time::sleep(wait) => Phase::Stopping,
             };
             trigger.begin(next);
-            told.phase(next);
+            handler.phase(next);
             requested().await;
             trigger.begin(Phase::Forced);
         });
@@ -116,7 +116,7 @@ pub fn on_signals(wait: Duration, told: impl Told) -> io::Result<Drain> {
     Ok(drain)
 }
 
-/// Completes when the process is told to stop, by SIGTERM or SIGINT.
+/// Completes on SIGTERM or SIGINT.
 pub async fn requested() {
     #[cfg(unix)]
     {

@@ -10,22 +10,22 @@ use tokio::{
     time::{Instant, sleep_until},
 };
 
-use super::{Drain, Phase, Told, Trigger};
+use super::{Drain, Phase, SignalHandler, Trigger};
 
-/// The signals that a proxy takes.
+/// The signals that a proxy handles.
 struct Signals {
     terminate: Signal,
     interrupt: Signal,
     hangup: Signal,
 }
 
-/// What they mean.
+/// The meaning of a signal.
 enum Wish {
     Stop,
     Reload,
 }
 
-pub(super) fn take(wait: Duration, told: Arc<dyn Told>) -> io::Result<Drain> {
+pub(super) fn take(wait: Duration, handler: Arc<dyn SignalHandler>) -> io::Result<Drain> {
     let (trigger, drain) = Drain::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     let signals = {
@@ -37,7 +37,7 @@ pub(super) fn take(wait: Duration, told: Arc<dyn Told>) -> io::Result<Drain> {
         }
     };
     let on_terminal = io::stderr().is_terminal();
-    thread::spawn(move || runtime.block_on(attend(signals, wait, on_terminal, &trigger, &told)));
+    thread::spawn(move || runtime.block_on(attend(signals, wait, on_terminal, &trigger, &handler)));
     Ok(drain)
 }
 
@@ -46,12 +46,12 @@ async fn attend(
     wait: Duration,
     on_terminal: bool,
     trigger: &Trigger,
-    told: &Arc<dyn Told>,
+    handler: &Arc<dyn SignalHandler>,
 ) {
     let mut deadline = None;
     let begin = |phase| {
         trigger.begin(phase);
-        told.phase(phase);
+        handler.phase(phase);
     };
     loop {
         let wish = tokio::select! {
@@ -69,9 +69,9 @@ async fn attend(
                 begin(Phase::Draining);
             }
             Wish::Reload => {
-                // Reading may take a while, and a wish to stop must not wait for it.
-                let told = Arc::clone(told);
-                thread::spawn(move || told.reload());
+                // Reloading may take a while, and must not delay a signal to stop.
+                let handler = Arc::clone(handler);
+                thread::spawn(move || handler.reload());
             }
         }
     }
@@ -89,7 +89,7 @@ impl Signals {
         tokio::select! {
             _ = self.terminate.recv() => Wish::Stop,
             _ = self.interrupt.recv() => Wish::Stop,
-            // A terminal that was closed sends it too.
+            // A closed terminal sends SIGHUP, too.
             _ = self.hangup.recv() => {
                 if on_terminal && !io::stderr().is_terminal() { Wish::Stop } else { Wish::Reload }
             }

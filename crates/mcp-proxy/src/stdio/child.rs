@@ -6,28 +6,28 @@ use std::{
     thread,
 };
 
-use super::{Errors, Event, StdioError, StdioSettings};
+use super::{Event, StderrMode, StdioError, StdioSettings};
 
-/// A server that was started here.
+/// A server process.
 #[derive(Debug, Clone)]
 pub(super) struct Child(Arc<Mutex<State>>);
 
 #[derive(Debug)]
 struct State {
     id: u32,
-    /// Until it is waited for.
+    /// `None` once it is being waited for.
     process: Option<process::Child>,
-    /// Whether it has been waited for, so that its id may belong to another process.
+    /// Whether it was reaped, so that its pid may belong to another process.
     reaped: bool,
 }
 
-/// The streams of a server.
+/// The pipes of a server.
 #[derive(Debug)]
 pub(super) struct Pipes {
     pub(super) input: ChildStdin,
     pub(super) output: ChildStdout,
-    /// Unless it has ours.
-    pub(super) errors: Option<ChildStderr>,
+    /// `None` if it inherits ours.
+    pub(super) stderr: Option<ChildStderr>,
 }
 
 impl Child {
@@ -46,42 +46,42 @@ impl Child {
             .envs(settings.environment.iter().map(|(name, value)| (name, value)))
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(match settings.errors {
-                Errors::Shared => Stdio::inherit(),
-                Errors::Passed | Errors::Recorded | Errors::Logged => Stdio::piped(),
+            .stderr(match settings.stderr {
+                StderrMode::Inherited => Stdio::inherit(),
+                StderrMode::Passed | StderrMode::Recorded | StderrMode::Logged => Stdio::piped(),
             })
             .spawn()
             .map_err(|error| failed(explain(&error)))?;
-        let errors = process.stderr.take();
+        let stderr = process.stderr.take();
         let (Some(input), Some(output)) = (process.stdin.take(), process.stdout.take()) else {
             return Err(failed("it has no pipes".into()));
         };
         let state = State { id: process.id(), process: Some(process), reaped: false };
-        Ok((Child(Arc::new(Mutex::new(state))), Pipes { input, output, errors }))
+        Ok((Child(Arc::new(Mutex::new(state))), Pipes { input, output, stderr }))
     }
 
-    /// Sends its exit status to `events`, when it has one.
+    /// Sends its exit status to `events` once it exits.
     pub(super) fn report_exit(&self, events: Sender<Event>) {
         let child = self.clone();
         thread::spawn(move || {
             let Some(mut process) = child.lock().process.take() else { return };
-            // Its pipes were taken, so waiting does not close its input.
+            // Its pipes were taken, so `wait` does not close its input.
             let status = process.wait();
             child.lock().reaped = true;
             if let Ok(status) = status {
-                // If nobody is interested, the process is about to end.
+                // If the receiver is gone, our own process is about to end.
                 let _ = events.send(Event::Exited(status));
             }
         });
     }
 
-    /// Asks it to exit.
+    /// Sends SIGTERM.
     #[cfg(unix)]
     pub(super) fn terminate(&self) {
         self.signal(rustix::process::Signal::TERM);
     }
 
-    /// Ends it.
+    /// Kills it.
     #[cfg(unix)]
     pub(super) fn kill(&self) {
         self.signal(rustix::process::Signal::KILL);
@@ -96,7 +96,7 @@ impl Child {
         }
     }
 
-    /// There is no way to ask; it is left to notice that its input was closed.
+    /// There is no such signal here; it has to notice that its input was closed.
     #[cfg(not(unix))]
     pub(super) fn terminate(&self) {}
 

@@ -1,13 +1,13 @@
-//! A client on our standard streams, a server as a child process.
+//! Relays between a client on our standard streams and a server as a child process.
 //!
-//! The two directions are copied by a thread each, with plain reads and writes: that is the shortest
-//! way. Observed bytes are forwarded as they come, in whatever pieces, and split into lines
-//! afterwards. Enforced ones are forwarded line by line.
+//! Each direction is copied by its own thread with plain reads and writes, for the lowest latency.
+//! When observing, bytes are forwarded as they arrive and split into lines afterwards. When
+//! enforcing, they are forwarded line by line.
 
 mod child;
-mod errors;
 mod relay;
 pub(crate) mod splitter;
+mod stderr;
 pub(crate) mod streams;
 mod supervisor;
 
@@ -25,7 +25,7 @@ use mcp_core::Side;
 
 use self::{
     child::Child,
-    relay::{Lanes, Relay},
+    relay::{Outputs, Relay},
     supervisor::Supervisor,
 };
 use crate::{
@@ -33,7 +33,7 @@ use crate::{
     shutdown::{Drain, Phase},
 };
 
-/// Why the streams of a client and a server could not be connected.
+/// Why a client and a server could not be connected.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the messages say it")]
 #[non_exhaustive]
@@ -46,28 +46,27 @@ pub enum StdioError {
     Signals(#[source] io::Error),
 }
 
-/// How [`run`] works.
+/// Settings of [`run`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StdioSettings {
-    /// The longest line that is judged and recorded, in bytes. Longer ones pass, unless messages of
-    /// their sender are held back. Default: 16 MiB.
+    /// Maximum length of a line that is judged and recorded, in bytes. Longer lines pass, unless
+    /// messages of their sender are held back. Default: 16 MiB.
     pub max_line: usize,
-    /// What is set in the environment of the server, which has ours otherwise. Default: nothing.
+    /// Variables added to the environment of the server, which is otherwise ours. Default: none.
     pub environment: Vec<(OsString, OsString)>,
-    /// Where the server is started. Default: where we are.
+    /// The working directory of the server. Default: ours.
     pub directory: Option<PathBuf>,
-    /// How long the server may stay silent after its input was closed, before it is told to exit.
+    /// How long the server may stay silent after its input was closed, before it is terminated.
     /// Default: 5 s.
     pub exit_wait: Duration,
-    /// How long it may take after that, before it is killed. Default: 2 s.
+    /// How long a terminated server may take to exit before it is killed. Default: 2 s.
     pub terminate_wait: Duration,
-    /// What becomes of what the server writes to its standard error. Default: it is ours.
-    pub errors: Errors,
-    /// When to end. Default: when either side leaves.
+    /// What to do with the standard error of the server. Default: inherit ours.
+    pub stderr: StderrMode,
+    /// When to stop. Default: when either side leaves.
     pub drain: Drain,
-    /// The requests that wait for answers, which are told when it ends. Someone has to make it a
-    /// watcher of the tap.
+    /// The open requests, which get an error at the end. Its watcher must be added to the tap.
     pub open: OpenRequests,
 }
 
@@ -79,21 +78,21 @@ impl Default for StdioSettings {
             directory: None,
             exit_wait: Duration::from_secs(5),
             terminate_wait: Duration::from_secs(2),
-            errors: Errors::Shared,
+            stderr: StderrMode::Inherited,
             drain: Drain::default(),
             open: OpenRequests::new(),
         }
     }
 }
 
-/// What becomes of what a server writes to its standard error.
+/// What to do with the standard error of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
-pub enum Errors {
-    /// It has our standard error, and nobody sees what it writes there.
+pub enum StderrMode {
+    /// The server inherits ours; its output is not recorded.
     #[default]
-    Shared,
-    /// It is passed to our standard error as it comes, and its lines are recorded.
+    Inherited,
+    /// Its output is copied to ours, and its lines are recorded.
     Passed,
     /// Its lines are recorded.
     Recorded,
@@ -101,13 +100,13 @@ pub enum Errors {
     Logged,
 }
 
-/// Starts a server and connects it to the client on our standard streams, until either leaves.
-/// Returns the server's exit status.
+/// Starts a server and connects it to the client on our standard streams until either leaves.
+/// Returns the exit status of the server.
 ///
-/// If the client leaves, the server's input is closed; if it does not
-/// exit then, it is terminated and finally killed. If `settings.drain` says that it is time, requests
-/// get their answers, or errors in the end, and the server is ended as well.
-/// May be called only once in a process: one thread keeps reading standard input.
+/// If the client leaves, the server's input is closed; if it does not exit then, it is terminated
+/// and finally killed. When `settings.drain` stops, open requests get their answers, or errors in
+/// the end, before the server is ended. May be called only once per process: a thread keeps reading
+/// standard input.
 ///
 /// # Errors
 ///
@@ -124,7 +123,8 @@ pub fn run(
     run_over(program, arguments, (stdin, stdout), tap, settings)
 }
 
-/// The same for a client on any streams, as often as wanted. Its input may be read after the return.
+/// Like [`run`], for a client on any streams, and may be called repeatedly. The input may still be
+/// read after it returns.
 ///
 /// # Errors
 ///
@@ -139,9 +139,9 @@ pub fn run_over(
     let (events, happened) = mpsc::channel();
     report_phases(&settings.drain, &events).map_err(StdioError::Signals)?;
     let (child, pipes) = Child::start(program, arguments, settings)?;
-    let errors = pipes.errors.map(|errors| errors::observe(errors, tap, settings.errors));
-    let lanes = Arc::new(Lanes::new(pipes.input, Box::new(output)));
-    let relay = |side| Relay::new(side, Arc::clone(&lanes), tap, settings.max_line);
+    let stderr = pipes.stderr.map(|stream| stderr::observe(stream, tap, settings.stderr));
+    let outputs = Arc::new(Outputs::new(pipes.input, Box::new(output)));
+    let relay = |side| Relay::new(side, Arc::clone(&outputs), tap, settings.max_line);
     let (from_client, from_server) = (relay(Side::Client), relay(Side::Server));
     let (client_events, server_events) = (events.clone(), events.clone());
     thread::spawn(move || client_events.send(Event::Ended(Side::Client, from_client.run(input))));
@@ -149,17 +149,17 @@ pub fn run_over(
         server_events.send(Event::Ended(Side::Server, from_server.run(pipes.output)))
     });
     child.report_exit(events);
-    let status = Supervisor::new(child, lanes, tap, settings).attend(&happened);
-    if let Some(errors) = errors {
-        // A process that it has started may keep the stream open.
-        let _ = errors.recv_timeout(ERRORS_GRACE);
+    let status = Supervisor::new(child, outputs, tap, settings).attend(&happened);
+    if let Some(stderr) = stderr {
+        // A process started by the server may keep the stream open.
+        let _ = stderr.recv_timeout(STDERR_GRACE);
     }
     tap.observe(Observation::exit(status.code(), signal_of(status)));
     Ok(status)
 }
 
-/// How long the standard error of an exited server may stay open.
-const ERRORS_GRACE: Duration = Duration::from_secs(1);
+/// How long to wait for the standard error of an exited server to close.
+const STDERR_GRACE: Duration = Duration::from_secs(1);
 
 #[cfg(unix)]
 fn signal_of(status: ExitStatus) -> Option<i32> {
@@ -171,17 +171,17 @@ fn signal_of(_: ExitStatus) -> Option<i32> {
     None
 }
 
-/// Something that decides how long the server lives.
+/// An event that affects how long the server runs.
 #[derive(Debug, Clone, Copy)]
 enum Event {
-    /// A side sends nothing more, or nobody reads it.
+    /// A direction ended.
     Ended(Side, relay::End),
     Exited(ExitStatus),
-    /// We were told to stop, or to do it faster.
+    /// Another shutdown phase began.
     Phase(Phase),
 }
 
-/// Sends an event whenever another phase begins.
+/// Sends an event for each shutdown phase.
 fn report_phases(drain: &Drain, events: &mpsc::Sender<Event>) -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().build()?;
     let (drain, events) = (drain.clone(), events.clone());

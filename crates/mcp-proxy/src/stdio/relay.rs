@@ -13,39 +13,39 @@ use mcp_core::{Refusal, RefusalReason, Side};
 use super::splitter::{Line, Splitter};
 use crate::{Observation, Tap, Verdict, respond::Replacement};
 
-/// Why a direction has ended.
+/// Why a direction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// The sender has closed its stream.
+    /// The sender closed its stream.
     Closed,
-    /// Nobody reads what it sends.
+    /// The receiver no longer reads.
     Unread,
 }
 
-/// Where the client reads.
+/// The stream that the client reads.
 pub(super) type Output = Box<dyn Write + Send>;
 
-/// The streams that lead to the two sides. Both directions may write to both.
-pub(super) struct Lanes {
+/// The output streams to both sides. Either direction may write to both.
+pub(super) struct Outputs {
     to_server: Mutex<Option<ChildStdin>>,
     to_client: Mutex<Output>,
-    /// How many bytes have come from the server.
+    /// Number of bytes received from the server.
     pub(super) from_server: AtomicU64,
-    /// Whether nothing of the server is passed on any more: whoever waited was told.
+    /// Whether output of the server is dropped: open requests were answered with errors.
     is_silenced: AtomicBool,
     /// Whether the last line for the client is not complete.
     is_mid_line: AtomicBool,
 }
 
-impl std::fmt::Debug for Lanes {
+impl std::fmt::Debug for Outputs {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Lanes").field("from_server", &self.from_server).finish_non_exhaustive()
+        f.debug_struct("Outputs").field("from_server", &self.from_server).finish_non_exhaustive()
     }
 }
 
-impl Lanes {
-    pub(super) fn new(to_server: ChildStdin, to_client: Output) -> Lanes {
-        Lanes {
+impl Outputs {
+    pub(super) fn new(to_server: ChildStdin, to_client: Output) -> Outputs {
+        Outputs {
             to_server: Mutex::new(Some(to_server)),
             to_client: Mutex::new(to_client),
             from_server: AtomicU64::new(0),
@@ -73,16 +73,16 @@ impl Lanes {
         }
     }
 
-    /// Passes nothing of the server on any more.
+    /// Drops all further output of the server.
     pub(super) fn silence_server(&self) {
-        // What is being written is written to its end, unless nobody reads it.
+        // Wait for a write in progress to finish, unless the client does not read.
         let _whole = self.to_client.try_lock();
         self.is_silenced.store(true, Ordering::Relaxed);
     }
 
-    /// Writes a line to the client in the server's place.
+    /// Writes a line to the client on behalf of the server.
     pub(super) fn answer_client(&self, message: &[u8]) {
-        // A client that does not read must not keep us.
+        // Do not wait for a client that does not read.
         if let Ok(mut stream) = self.to_client.try_lock() {
             let end: &[u8] =
                 if self.is_mid_line.swap(false, Ordering::Relaxed) { b"\n" } else { b"" };
@@ -90,7 +90,7 @@ impl Lanes {
         }
     }
 
-    /// Tells the server that nothing more comes.
+    /// Closes the input of the server.
     pub(super) fn close_to_server(&self) {
         *lock(&self.to_server) = None;
     }
@@ -100,11 +100,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// One direction: what `from` sends to the other side.
+/// One direction: from `from` to the other side.
 #[derive(Debug)]
 pub(super) struct Relay {
     from: Side,
-    lanes: Arc<Lanes>,
+    outputs: Arc<Outputs>,
     tap: Tap,
     splitter: Splitter,
 }
@@ -112,11 +112,11 @@ pub(super) struct Relay {
 const BUFFER: usize = 64 << 10;
 
 impl Relay {
-    pub(super) fn new(from: Side, lanes: Arc<Lanes>, tap: &Tap, max_line: usize) -> Relay {
-        Relay { from, lanes, tap: tap.clone(), splitter: Splitter::new(max_line) }
+    pub(super) fn new(from: Side, outputs: Arc<Outputs>, tap: &Tap, max_line: usize) -> Relay {
+        Relay { from, outputs, tap: tap.clone(), splitter: Splitter::new(max_line) }
     }
 
-    /// Copies everything from `input` until it ends or nobody reads it any more.
+    /// Copies `input` until it ends or the receiver stops reading.
     pub(super) fn run(mut self, mut input: impl Read) -> End {
         let enforced = self.tap.enforces_on(self.from);
         let mut buffer = vec![0; BUFFER];
@@ -129,7 +129,7 @@ impl Relay {
             };
             let bytes = buffer.get(..count).unwrap_or_default();
             if self.from == Side::Server {
-                self.lanes.from_server.fetch_add(count as u64, Ordering::Relaxed);
+                self.outputs.from_server.fetch_add(count as u64, Ordering::Relaxed);
             }
             let passed = if enforced { self.pass_lines(bytes) } else { self.pass(bytes) };
             if passed.is_err() {
@@ -144,8 +144,8 @@ impl Relay {
         End::Closed
     }
 
-    /// Shows lines to the tap, which does not wait for anything, and forwards the bytes. In this
-    /// order: what they lead to must not be recorded before them.
+    /// Passes lines to the tap, which never blocks, then forwards the bytes. In this order, so that
+    /// the reaction is not recorded before them.
     fn pass(&mut self, bytes: &[u8]) -> io::Result<()> {
         let Relay { from, tap, splitter, .. } = self;
         splitter.push(bytes, |line| {
@@ -156,7 +156,7 @@ impl Relay {
                 }
             });
         });
-        self.lanes.write(self.from.other(), bytes)
+        self.outputs.write(self.from.other(), bytes)
     }
 
     fn observe_last_line(&mut self) {
@@ -173,19 +173,19 @@ impl Relay {
 
     /// Forwards the lines that end in `bytes` and may pass.
     fn pass_lines(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Relay { from, lanes, tap, splitter } = self;
-        // Lines are parts of one buffer: most need no memory of their own.
+        let Relay { from, outputs, tap, splitter } = self;
+        // Lines are slices of one buffer, so most need no allocation.
         let buffer = Bytes::copy_from_slice(bytes);
         let mut held = Vec::new();
         splitter.push(&buffer, |line| held.push(Held::of(line, &buffer)));
-        pass_held(*from, lanes, tap, &held, true)
+        pass_held(*from, outputs, tap, &held, true)
     }
 
     fn pass_last_line(&mut self) -> io::Result<()> {
-        let Relay { from, lanes, tap, splitter } = self;
+        let Relay { from, outputs, tap, splitter } = self;
         let mut held = Vec::new();
         splitter.finish(|line| held.push(Held::of(line, &Bytes::new())));
-        pass_held(*from, lanes, tap, &held, false)
+        pass_held(*from, outputs, tap, &held, false)
     }
 }
 
@@ -197,7 +197,7 @@ enum Held {
 }
 
 impl Held {
-    /// A line that may be in a buffer.
+    /// Makes a line from a slice of `buffer`, if it is one.
     fn of(line: Line<'_>, buffer: &Bytes) -> Held {
         match line {
             Line::Whole(text) if buffer.as_ptr_range().contains(&text.as_ptr()) => {
@@ -209,11 +209,11 @@ impl Held {
     }
 }
 
-/// Judges lines, and forwards those that pass in as few pieces as possible. Both sides are told why
-/// one does not, before the next is judged.
+/// Judges lines, and forwards those that pass in as few writes as possible. If a line is held back,
+/// both sides are told before the next is judged.
 fn pass_held(
     from: Side,
-    lanes: &Lanes,
+    outputs: &Outputs,
     tap: &Tap,
     mut held: &[Held],
     ends: bool,
@@ -242,48 +242,54 @@ fn pass_held(
                 tap.observe(seen(Bytes::new()).skipping(*length));
                 (&b""[..], Verdict::refusing(too_long(*length)))
             }
-            // What was not judged does not pass.
+            // A line that was not judged does not pass.
             (Held::Whole(_), None) => continue,
         };
-        send_passing(from, lanes, &mut passing)?;
-        refuse(from, lanes, tap, text, &verdict)?;
+        send_passing(from, outputs, &mut passing)?;
+        refuse(from, outputs, tap, text, &verdict)?;
     }
-    send_passing(from, lanes, &mut passing)
+    send_passing(from, outputs, &mut passing)
 }
 
-/// Forwards the lines that have been found to be sound, in one piece.
-fn send_passing(from: Side, lanes: &Lanes, passing: &mut Vec<u8>) -> io::Result<()> {
+/// Forwards the lines that passed, in one write.
+fn send_passing(from: Side, outputs: &Outputs, passing: &mut Vec<u8>) -> io::Result<()> {
     if passing.is_empty() {
         return Ok(());
     }
-    let sent = lanes.write(from.other(), passing);
+    let sent = outputs.write(from.other(), passing);
     passing.clear();
     sent
 }
 
-/// Tells both sides why a line does not pass, or what of it does.
-fn refuse(from: Side, lanes: &Lanes, tap: &Tap, text: &[u8], verdict: &Verdict) -> io::Result<()> {
+/// Answers a line that was held back, and forwards the parts of it that pass.
+fn refuse(
+    from: Side,
+    outputs: &Outputs,
+    tap: &Tap,
+    text: &[u8],
+    verdict: &Verdict,
+) -> io::Result<()> {
     let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, verdict);
-    // Text on a server's output is no request: nobody waits for an answer.
+    // Text on a server's output is not a request, so it gets no answer.
     let is_request =
         verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
     if let Some(answer) = to_sender.filter(|_| from == Side::Client || is_request) {
         tap.observe(Observation::stdio(from.other(), answer.clone()).by_proxy());
-        send_line(lanes, from, &answer)?;
+        send_line(outputs, from, &answer)?;
     }
     if let Some(rest) = to_receiver {
         tap.observe(Observation::stdio(from, rest.clone()).replacing(verdict.line));
-        send_line(lanes, from.other(), &rest)?;
+        send_line(outputs, from.other(), &rest)?;
     }
     Ok(())
 }
 
-fn send_line(lanes: &Lanes, to: Side, message: &[u8]) -> io::Result<()> {
+fn send_line(outputs: &Outputs, to: Side, message: &[u8]) -> io::Result<()> {
     let mut out = Vec::with_capacity(message.len() + 1);
     out.extend_from_slice(message);
     out.push(b'\n');
-    match lanes.write(to, &out) {
-        // The other direction notices that by itself.
+    match outputs.write(to, &out) {
+        // The other direction notices that itself.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         written => written,
     }

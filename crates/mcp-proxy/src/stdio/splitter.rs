@@ -1,15 +1,15 @@
 use memchr::memchr;
 
-/// A line, as far as it was kept.
+/// A line, or the length of one that was not kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Line<'a> {
-    /// Its text without the line break.
+    /// The text without the line break.
     Whole(&'a [u8]),
-    /// It was too long to be kept.
+    /// The line was too long to be kept.
     TooLong { length: u64 },
 }
 
-/// Splits bytes into lines, in whatever pieces they come. Keeps at most one line.
+/// Splits chunks of bytes into lines. Keeps at most one line.
 #[derive(Debug)]
 pub(crate) struct Splitter {
     limit: usize,
@@ -18,7 +18,7 @@ pub(crate) struct Splitter {
     overlong: Option<u64>,
 }
 
-/// A buffer beyond this is given back after its line.
+/// A buffer larger than this is freed after its line.
 const KEPT_BUFFER: usize = 64 << 10;
 
 impl Splitter {
@@ -26,7 +26,7 @@ impl Splitter {
         Splitter { limit, partial: Vec::new(), overlong: None }
     }
 
-    /// Takes more bytes, and hands out the lines that end in them.
+    /// Takes more bytes, and passes on the lines that they complete.
     pub(crate) fn push(&mut self, mut bytes: &[u8], mut line: impl FnMut(Line<'_>)) {
         while let Some(end) = memchr(b'\n', bytes) {
             let (head, rest) = bytes.split_at(end);
@@ -41,7 +41,7 @@ impl Splitter {
         self.keep(bytes);
     }
 
-    /// The stream has ended: hands out what was not followed by a line break, if anything.
+    /// Ends the stream, and passes on the rest without a line break, if any.
     pub(crate) fn finish(&mut self, mut line: impl FnMut(Line<'_>)) {
         if !self.partial.is_empty() || self.overlong.is_some() {
             self.take(&mut line);

@@ -1,5 +1,5 @@
-//! Our standard streams without the buffers of the standard library: what is written must leave at
-//! once, and nothing is read ahead.
+//! Our standard streams without the buffers of the standard library: writes must go out at once,
+//! and nothing may be read ahead.
 
 use std::io;
 

@@ -14,7 +14,7 @@ use mcp_jsonrpc::ErrorCode;
 use super::{
     Event, StdioSettings,
     child::Child,
-    relay::{End, Lanes},
+    relay::{End, Outputs},
 };
 use crate::{
     Observation, Tap,
@@ -26,47 +26,47 @@ use crate::{
 #[derive(Debug)]
 pub(super) struct Supervisor<'s> {
     child: Child,
-    lanes: Arc<Lanes>,
+    outputs: Arc<Outputs>,
     tap: &'s Tap,
     settings: &'s StdioSettings,
     phase: Life,
     exited: Option<ExitStatus>,
     output_ended: bool,
-    /// How much the server had sent when its silence began to count.
+    /// Bytes received from the server when its silence was last measured.
     heard: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Life {
     Running,
-    /// We were told to stop, and requests may still get their answers.
+    /// The proxy is stopping, and requests may still be answered.
     Draining,
-    /// The client has left, and the server may finish what it is doing.
+    /// The client has left, and the server may finish its work.
     Finishing,
-    /// The server was asked to exit.
+    /// The server was terminated.
     Terminating,
     Killed,
 }
 
-/// How long the output of an exited server may stay open, held by a process that it has started.
+/// How long the output of an exited server may stay open, if a process started by it holds it.
 const OUTPUT_GRACE: Duration = Duration::from_secs(1);
-/// How often it is looked whether everything is answered.
+/// Interval for checking whether all requests are answered.
 const LOOK_AGAIN: Duration = Duration::from_millis(20);
-/// Longer than anyone waits.
+/// A timeout that never fires in practice.
 const FOREVER: Duration = Duration::from_secs(60 * 60);
 
 impl<'s> Supervisor<'s> {
     pub(super) fn new(
         child: Child,
-        lanes: Arc<Lanes>,
+        outputs: Arc<Outputs>,
         tap: &'s Tap,
         settings: &'s StdioSettings,
     ) -> Supervisor<'s> {
         let (phase, exited, output_ended, heard) = (Life::Running, None, false, 0);
-        Supervisor { child, lanes, tap, settings, phase, exited, output_ended, heard }
+        Supervisor { child, outputs, tap, settings, phase, exited, output_ended, heard }
     }
 
-    /// Returns when the server has exited and its output was forwarded.
+    /// Supervises the server until it has exited and its output was forwarded.
     pub(super) fn attend(mut self, happened: &Receiver<Event>) -> ExitStatus {
         loop {
             match (self.exited, happened.recv_timeout(self.patience())) {
@@ -98,7 +98,7 @@ impl<'s> Supervisor<'s> {
     fn note(&mut self, event: Event) {
         match event {
             Event::Ended(Side::Client, End::Closed) => self.finish(),
-            // The server does not listen any more; it may still talk.
+            // The server no longer reads, but may still write.
             Event::Ended(Side::Client, End::Unread) => {}
             Event::Ended(Side::Server, End::Closed) => self.output_ended = true,
             Event::Ended(Side::Server, End::Unread) => {
@@ -125,26 +125,26 @@ impl<'s> Supervisor<'s> {
         }
     }
 
-    /// Ends the server if nobody waits for it any more.
+    /// Ends the server once no requests are open.
     fn look_for_answers(&mut self) {
         if self.settings.open.is_empty() && !self.tap.is_behind() {
             self.stop();
         }
     }
 
-    /// Tells whoever still waits, and ends the server.
+    /// Fails open requests, and ends the server.
     fn stop(&mut self) {
         self.fail_open_requests();
-        self.lanes.close_to_server();
+        self.outputs.close_to_server();
         self.terminate();
     }
 
     fn fail_open_requests(&self) {
-        self.lanes.silence_server();
+        self.outputs.silence_server();
         for id in self.settings.open.take() {
             let answer = failure(Some(id), ErrorCode::InternalError, STOPPED);
             self.tap.observe(Observation::stdio(Side::Server, answer.clone()).by_proxy());
-            self.lanes.answer_client(&answer);
+            self.outputs.answer_client(&answer);
         }
     }
 
@@ -152,7 +152,7 @@ impl<'s> Supervisor<'s> {
         match self.phase {
             Life::Running | Life::Killed => {}
             Life::Finishing => {
-                let heard = self.lanes.from_server.load(Ordering::Relaxed);
+                let heard = self.outputs.from_server.load(Ordering::Relaxed);
                 if std::mem::replace(&mut self.heard, heard) == heard {
                     self.terminate();
                 }
@@ -162,10 +162,10 @@ impl<'s> Supervisor<'s> {
         }
     }
 
-    /// The client has left.
+    /// Handles the departure of the client.
     fn finish(&mut self) {
-        self.lanes.close_to_server();
-        self.heard = self.lanes.from_server.load(Ordering::Relaxed);
+        self.outputs.close_to_server();
+        self.heard = self.outputs.from_server.load(Ordering::Relaxed);
         if self.phase == Life::Running {
             self.phase = Life::Finishing;
         }
@@ -177,7 +177,7 @@ impl<'s> Supervisor<'s> {
     }
 
     fn kill(&mut self) {
-        tracing::warn!("the server did not exit in time and is killed");
+        tracing::warn!("killing the server, which did not exit in time");
         self.child.kill();
         self.phase = Life::Killed;
     }

@@ -11,22 +11,22 @@ use mcp_core::{
 
 use super::StoreSettings;
 
-/// A store for the replicas of one process: clones hold the same sessions.
+/// A store for replicas in one process. Clones share the sessions.
 #[derive(Clone)]
 pub struct MemoryStore {
     logs: Arc<Mutex<Logs>>,
     session_bytes: usize,
 }
 
-/// How many sessions are kept. Beyond that the oldest is forgotten.
+/// Maximum number of sessions. Beyond it, the oldest is forgotten.
 const MAX_SESSIONS: usize = 10_000;
 
 #[derive(Debug, Default)]
 struct Logs {
     by_session: HashMap<Box<str>, Log>,
-    /// Sessions in the order of their beginning.
+    /// Sessions, oldest first.
     arrival: VecDeque<Box<str>>,
-    /// How many logs there were.
+    /// Number of logs created so far.
     count: u64,
 }
 

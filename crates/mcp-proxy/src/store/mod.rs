@@ -1,4 +1,4 @@
-//! Where replicas of a proxy keep what they know of sessions together.
+//! Stores for the session state shared by replicas of a proxy.
 //!
 //! ```text
 //! plumb:1:{K}:head   hash   id     tells this log from another one of the same session
@@ -9,12 +9,12 @@
 //! plumb:1:key        text   the key that session ids are sealed with, unless a file holds it
 //! ```
 //!
-//! `K` is a digest of the session id: who can read the store cannot take over sessions. The braces
-//! keep both keys in one slot of a cluster. `1` is the version of all this: another layout takes
-//! another number and leaves these alone. Both keys expire together, some time after the last entry.
+//! `K` is a digest of the session id, so that read access to the store does not allow taking over
+//! sessions. The braces keep both keys in one slot of a cluster. `1` is the version of this layout:
+//! another layout uses another number. Both keys expire together, some time after the last entry.
 //!
-//! `append.lua` and `replace.lua` are the only writers. Each runs as a whole, so nobody sees a log
-//! half written. Appends to several sessions travel in one round trip.
+//! Only `append.lua` and `replace.lua` write. Each runs atomically, so no reader sees a
+//! half-written log. Appends to several sessions share one round trip.
 
 mod memory;
 mod redis;
@@ -30,13 +30,13 @@ pub use self::{
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct StoreSettings {
-    /// How long a session is kept after its last message. Default: 24 h.
+    /// How long to keep a session after its last message. Default: 24 h.
     pub lifetime: Duration,
-    /// How many bytes are kept of one session. Default: 4 MiB.
+    /// Maximum bytes stored per session. Default: 4 MiB.
     pub session_bytes: usize,
-    /// How long the store may take to answer, and to be connected to. Default: 500 ms.
+    /// Timeout for connecting to the store, and for each answer. Default: 500 ms.
     pub timeout: Duration,
-    /// The certificates in PEM that a store at `rediss://` is trusted by. Default: those of the
+    /// CA certificates (PEM) to verify a store at `rediss://` against. Default: those of the
     /// system.
     pub trusted: Option<Vec<u8>>,
 }

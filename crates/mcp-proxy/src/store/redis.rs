@@ -24,7 +24,7 @@ pub struct RedisStore {
     random: SystemRandom,
 }
 
-/// A connection, and the names of the scripts there.
+/// A connection, and the digests of the scripts loaded there.
 struct Open {
     connection: Connection,
     append: String,
@@ -33,7 +33,7 @@ struct Open {
 
 /// Why a URL does not name a store.
 #[derive(Debug, thiserror::Error)]
-#[error("the URL of a store looks like redis://127.0.0.1:6379/0, or rediss:// for TLS")]
+#[error("write the URL of the store like redis://127.0.0.1:6379/0, or rediss:// for TLS")]
 pub struct StoreUrlError(#[source] RedisError);
 
 const APPEND: &str = include_str!("append.lua");
@@ -41,11 +41,11 @@ const REPLACE: &str = include_str!("replace.lua");
 const SEALING_KEY: &str = "plumb:1:key";
 
 impl RedisStore {
-    /// The store at `url`. Nothing is connected yet.
+    /// The store at `url`. Does not connect yet.
     ///
     /// # Errors
     ///
-    /// If it is not a usable URL, or the trusted certificates cannot be used with it.
+    /// If the URL cannot be used, or the certificates cannot be used with it.
     pub fn new(url: &str, settings: StoreSettings) -> Result<RedisStore, StoreUrlError> {
         let client = match &settings.trusted {
             None => Client::open(url),
@@ -58,14 +58,16 @@ impl RedisStore {
         Ok(RedisStore { client, connection: None, settings, random: SystemRandom::new() })
     }
 
-    /// The key that all replicas seal session ids with. It is made by the first that asks.
+    /// The key that all replicas encrypt session ids with. The first replica creates it.
     ///
     /// # Errors
     ///
     /// If the store cannot be reached.
     pub fn sealing_key(&mut self) -> Result<[u8; 32], StoreError> {
         let mut fresh = [0; 32];
-        self.random.fill(&mut fresh).map_err(|_| StoreError::new("there is no randomness"))?;
+        self.random
+            .fill(&mut fresh)
+            .map_err(|_| StoreError::new("could not generate random bytes"))?;
         let fresh = URL_SAFE_NO_PAD.encode(fresh);
         let key: String = self
             .with_open(|open| {
@@ -77,7 +79,7 @@ impl RedisStore {
         key.ok_or_else(|| StoreError::new(format!("`{SEALING_KEY}` in the store is not a key")))
     }
 
-    /// Runs commands, once more if the connection was no longer good.
+    /// Runs commands, and again if the connection turned out to be closed.
     fn with_open<T>(&mut self, run: impl Fn(&mut Open) -> RedisResult<T>) -> RedisResult<T> {
         if let Some(mut open) = self.connection.take() {
             match run(&mut open) {
@@ -106,11 +108,12 @@ impl RedisStore {
         Ok(Open { connection, append, replace })
     }
 
-    /// An id for a new log, never 0. Exact as a double, which scripts count in.
+    /// An id for a new log, never 0, and exact as a double, the number type of scripts.
     fn fresh_id(&self) -> RedisResult<u64> {
         let mut bytes = [0; 8];
         let filled = self.random.fill(&mut bytes);
-        filled.map_err(|_| RedisError::from(io::Error::other("there is no randomness")))?;
+        filled
+            .map_err(|_| RedisError::from(io::Error::other("could not generate random bytes")))?;
         Ok((u64::from_be_bytes(bytes) >> 12) | 1)
     }
 }
@@ -136,7 +139,7 @@ impl SessionStore for RedisStore {
             .map_err(StoreError::new)?;
         let read = replies.into_iter().zip(appends).map(|(reply, append)| {
             read_appended(reply).ok_or_else(|| {
-                StoreError::new(format!("an answer about `{}` is not ours", key_of(append.session)))
+                StoreError::new(format!("unexpected reply about `{}`", key_of(append.session)))
             })
         });
         read.collect()
@@ -192,7 +195,7 @@ fn read_appended(reply: Value) -> Option<AppendOutcome> {
             let is_whole = number(parts.next()?)? == 1;
             let Value::Array(entries) = parts.next()? else { return None };
             let entries = entries.into_iter().map(text).collect::<Option<_>>()?;
-            // Nothing follows a state that is not there.
+            // Without a state, no entries follow.
             let state = is_whole.then(|| parts.next().and_then(text));
             Some(AppendOutcome::Behind(MissedEntries { state, entries, end }))
         }
@@ -217,7 +220,7 @@ fn number(value: Value) -> Option<u64> {
 
 impl fmt::Debug for RedisStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // The URL may hold a password.
+        // The URL may contain a password.
         f.debug_struct("RedisStore").field("settings", &self.settings).finish_non_exhaustive()
     }
 }

@@ -7,25 +7,25 @@ use mcp_rules::{
 };
 
 use super::{
-    Counts, Knowledge, Observation, Passage, Rules, Watcher,
-    observation::Scribe,
-    queue::{Item, Next, Queue, Taker},
+    Counts, Observation, Rules, SessionHistory, TapEvent, Watcher,
+    observation::ObservationWriter,
+    queue::{Item, Next, Queue, QueueReader},
 };
 use crate::{BadTools, Policy, Recorder, Verdict, bad_tools};
 
-/// Takes lines of a recording one after the other: numbers, records and judges them.
+/// Numbers, records and judges lines of the recording, one after the other.
 pub(super) struct Journal {
     rules: Rules,
-    scribe: Scribe,
-    /// Always there, except while a line is judged.
+    scribe: ObservationWriter,
+    /// Always `Some`, except while a line is judged.
     observer: Option<SuspendedObserver>,
     reader: LineReader,
     recorder: Option<Recorder>,
     watchers: Vec<Watcher>,
     counts: Counts,
-    /// How many observations were lost since a watcher was told.
+    /// Number of lost observations not yet reported to watchers.
     newly_lost: u64,
-    /// Whether the last line was not judged, so that the conversations are not known any more.
+    /// Whether the last line was not judged, so that the state of conversations is no longer known.
     has_missed: bool,
 }
 
@@ -33,28 +33,28 @@ pub(super) struct Journal {
 #[derive(Debug)]
 struct Written {
     line: Vec<u8>,
-    /// If it is the one that was parsed last.
+    /// Set if it was the last line to be parsed.
     parsed: Option<ParsedLine>,
 }
 
-/// Whether a line may be held back.
+/// Whether lines can be held back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mode {
     Observe,
     Enforce,
 }
 
-/// How a line was judged, for watchers.
+/// How a line was judged, as reported to watchers.
 #[derive(Debug, Clone, Copy)]
 struct Telling {
     judged: bool,
-    knowledge: Knowledge,
+    history: SessionHistory,
     passes_in_part: bool,
 }
 
 impl Telling {
-    fn of(knowledge: Knowledge) -> Telling {
-        Telling { judged: true, knowledge, passes_in_part: false }
+    fn of(history: SessionHistory) -> Telling {
+        Telling { judged: true, history, passes_in_part: false }
     }
 }
 
@@ -72,7 +72,7 @@ impl Journal {
         Journal {
             reader: LineReader::new(limits),
             observer: Some(observer),
-            scribe: Scribe::new(limits.json()),
+            scribe: ObservationWriter::new(limits.json()),
             rules,
             recorder,
             watchers,
@@ -82,9 +82,9 @@ impl Journal {
         }
     }
 
-    /// Takes all lines of a queue until it is closed.
+    /// Processes a queue until it is closed.
     pub(super) fn run(mut self, queue: &Queue) -> Counts {
-        let mut items = Taker::new(queue);
+        let mut items = QueueReader::new(queue);
         let mut is_flushed = true;
         loop {
             match items.next(!is_flushed) {
@@ -112,25 +112,25 @@ impl Journal {
         }
     }
 
-    /// Goes on with other rules.
+    /// Continues with other rules.
     pub(super) fn change_rules(&mut self, rules: Rules) {
         self.rules = rules;
     }
 
-    /// Takes a line that passes whatever is found.
+    /// Processes a line that passes regardless of findings.
     pub(super) fn observe(&mut self, observation: &Observation) {
         self.take_observed(observation, Mode::Observe);
         self.flush();
     }
 
-    /// Takes a line that passes only as the verdict says.
+    /// Processes a line that passes only as far as the verdict allows.
     pub(super) fn judge(&mut self, observation: &Observation) -> Verdict {
         let verdict = self.judge_next(observation);
         self.flush();
         verdict
     }
 
-    /// The same as part of several, after which the recording is to be flushed.
+    /// Like [`Journal::judge`], for one of several lines; the caller flushes afterwards.
     pub(super) fn judge_next(&mut self, observation: &Observation) -> Verdict {
         let mode = self.mode(observation);
         self.take_observed(observation, mode)
@@ -143,8 +143,8 @@ impl Journal {
         verdict
     }
 
-    /// Writes the line for an observation. Nearly every message can be written as it is, and whether
-    /// it can is seen when the line is parsed, as it has to be anyway.
+    /// Writes the line for an observation. Nearly every message can be copied unchanged; whether it
+    /// can shows when the line is parsed, which has to be done anyway.
     fn write(&mut self, observation: &Observation) -> Written {
         if let Some((line, message)) = self.scribe.write_optimistic(observation) {
             let parsed = self.reader.parse_optimistic(&line, &message);
@@ -156,13 +156,13 @@ impl Journal {
         Written { line: self.scribe.line(observation), parsed: None }
     }
 
-    /// How to judge what is about to pass.
+    /// Whether this observation can be held back.
     pub(super) fn mode(&self, observation: &Observation) -> Mode {
         let is_enforced = self.rules.policy.enforces_on(observation.from());
         if is_enforced { Mode::Enforce } else { Mode::Observe }
     }
 
-    /// Reports what is only known at the end.
+    /// Reports findings that are only known at the end.
     pub(super) fn finish(mut self) -> Counts {
         let mut judged = Vec::new();
         if let Some(observer) = self.observer.take() {
@@ -177,7 +177,7 @@ impl Journal {
             ruling
         };
         if ruling.findings().next().is_some() {
-            self.tell(b"", None, Telling::of(Knowledge::Own), &ruling);
+            self.tell(b"", None, Telling::of(SessionHistory::Own), &ruling);
         }
         self.flush();
         self.counts
@@ -199,7 +199,7 @@ impl Journal {
         observation: Option<&Observation>,
         mode: Mode,
     ) -> Verdict {
-        self.take_in(Knowledge::Own, line, observation, mode, |journal, number| {
+        self.take_in(SessionHistory::Own, line, observation, mode, |journal, number| {
             let Some(mut observer) = journal.observer.take() else { return Ruling::default() };
             if std::mem::take(&mut journal.has_missed) {
                 let mut resumed = observer.resume(&journal.rules.engine);
@@ -212,10 +212,10 @@ impl Journal {
         })
     }
 
-    /// Records a line, has it judged by `rule`, and tells of it.
+    /// Records a line, has it judged by `rule`, and notifies watchers.
     pub(super) fn take_in(
         &mut self,
-        knowledge: Knowledge,
+        history: SessionHistory,
         line: &[u8],
         observation: Option<&Observation>,
         mode: Mode,
@@ -236,13 +236,13 @@ impl Journal {
         let passes_in_part = !verdict.bad_tools.is_empty()
             || ruling.refusals.len() < ruling.messages.len()
                 && ruling.refusals.iter().all(|refusal| refusal.index.is_some());
-        let telling = Telling { passes_in_part, ..Telling::of(knowledge) };
+        let telling = Telling { passes_in_part, ..Telling::of(history) };
         self.tell(line, observation, telling, &ruling);
         verdict.refusals = ruling.refusals;
         verdict
     }
 
-    /// Judges a line by what an observer knows.
+    /// Judges a line with an observer.
     pub(super) fn rule(
         &mut self,
         observer: SuspendedObserver,
@@ -265,7 +265,7 @@ impl Journal {
         let policy = &self.rules.policy;
         let rule = |read: &ReadLine<'_>| {
             observer.decide(number, read, |reason| match mode {
-                // What passes anyway is judged as in a recording.
+                // A line that passes in any case is judged as in a recording.
                 Mode::Observe => Some(false),
                 Mode::Enforce => policy.blocks(reason),
             })
@@ -278,7 +278,7 @@ impl Journal {
         (observer.suspend(), ruling)
     }
 
-    /// Takes in a line that was recorded and judged before, as part of another conversation.
+    /// Follows a line that was recorded and judged before, as part of another conversation.
     pub(super) fn follow(&mut self, number: u64, line: &[u8]) {
         let Some(observer) = self.observer.take() else { return };
         let mut observer = observer.resume(&self.rules.engine);
@@ -290,25 +290,25 @@ impl Journal {
     pub(super) fn pass_unjudged(&mut self, line: &[u8], observation: &Observation) {
         self.has_missed = true;
         self.counts.unjudged += 1;
-        self.record_unjudged(Knowledge::Own, line, observation);
+        self.record_unjudged(SessionHistory::Own, line, observation);
     }
 
-    /// Takes a line that is not judged, since the session store is away.
+    /// Records a line without judging it, since the session store is unavailable.
     pub(super) fn record_only(&mut self, observation: &Observation) {
         let line = self.scribe.line(observation);
-        self.record_unjudged(Knowledge::Missing, &line, observation);
+        self.record_unjudged(SessionHistory::Missing, &line, observation);
         self.flush();
     }
 
-    /// Takes a line that is not judged.
+    /// Records a line without judging it.
     pub(super) fn record_unjudged(
         &mut self,
-        knowledge: Knowledge,
+        history: SessionHistory,
         line: &[u8],
         observation: &Observation,
     ) {
         self.record(line);
-        let telling = Telling { judged: false, ..Telling::of(knowledge) };
+        let telling = Telling { judged: false, ..Telling::of(history) };
         self.tell(line, Some(observation), telling, &Ruling::default());
     }
 
@@ -323,7 +323,7 @@ impl Journal {
         self.take(&line, None, Mode::Observe);
     }
 
-    /// Counts the line, and records it.
+    /// Counts and records the line.
     fn record(&mut self, line: &[u8]) {
         self.counts.lines += 1;
         if let Some(recorder) = &mut self.recorder
@@ -341,9 +341,9 @@ impl Journal {
         }
     }
 
-    /// Traffic goes on without a record.
+    /// Stops recording after an error; traffic goes on.
     fn fail_record(&mut self, error: &std::io::Error) {
-        tracing::error!(%error, "recording has failed and is stopped");
+        tracing::error!(%error, "recording failed and was stopped");
         self.recorder = None;
         self.counts.record_failed = true;
     }
@@ -355,8 +355,8 @@ impl Journal {
         telling: Telling,
         ruling: &Ruling,
     ) {
-        let Telling { judged, knowledge, passes_in_part } = telling;
-        self.counts.apart += u64::from(knowledge == Knowledge::Missing);
+        let Telling { judged, history, passes_in_part } = telling;
+        self.counts.apart += u64::from(history == SessionHistory::Missing);
         let policy = &self.rules.policy;
         let findings: Vec<&Finding> =
             ruling.findings().filter(|finding| policy.reports(finding)).collect();
@@ -367,25 +367,25 @@ impl Journal {
                 Severity::Warning => self.counts.warnings[side] += 1,
             }
         }
-        let passage = Passage {
+        let event = TapEvent {
             number: self.counts.lines,
             line,
             observation,
             lost: std::mem::take(&mut self.newly_lost),
             judged,
-            knowledge,
+            history,
             messages: &ruling.messages,
             findings: &findings,
             refusals: &ruling.refusals,
             passes_in_part,
         };
         for watcher in &mut self.watchers {
-            watcher(&passage);
+            watcher(&event);
         }
     }
 }
 
-/// Decides about lists of tools that are held back only for some of them.
+/// Decides about lists of tools that are held back only because of some of their tools.
 fn decide(policy: &Policy, ruling: &mut Ruling) -> Verdict {
     let mut verdict = Verdict::default();
     match policy.bad_tools() {

@@ -1,4 +1,4 @@
-//! The place that all traffic passes by: numbers it, records it and has it judged.
+//! The tap sees all traffic of a proxy: it numbers, records and judges it, and notifies watchers.
 
 mod journal;
 mod observation;
@@ -27,70 +27,73 @@ pub(crate) use self::{
 use self::{journal::Journal, queue::Queue, shared::Worker};
 use crate::{Policy, Recorder, Verdict};
 
-/// What has passed the proxy, or was held back by it, as [`Watcher`]s see it.
+/// An event reported to [`Watcher`]s: a line that passed the proxy or was held back, with its
+/// findings.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Passage<'a> {
+pub struct TapEvent<'a> {
     /// Its number, from 1: the line of the recording, and the `line` of findings.
     pub number: u64,
     /// The line of the recording, without the line break. Empty for what is only known at the end.
     pub line: &'a [u8],
-    /// What was observed; `None` for lost observations, and for what is only known at the end.
+    /// The observation; `None` for lost ones, and for findings that are only known at the end.
     pub observation: Option<&'a Observation>,
-    /// How many observations were lost here, because the proxy had fallen behind.
+    /// Number of observations lost here, because the proxy had fallen behind.
     pub lost: u64,
-    /// Whether it was judged. If not, the proxy had fallen behind, or the session store was away.
+    /// Whether it was judged. If not, the proxy had fallen behind, or the session store was
+    /// unavailable.
     pub judged: bool,
-    /// By what it was judged.
-    pub knowledge: Knowledge,
+    /// The session history that it was judged against.
+    pub history: SessionHistory,
     /// The message in it, or each entry of a batch.
     pub messages: &'a [Identity],
-    /// What was found, which may be about earlier passages too.
+    /// The findings, which may also be about earlier lines.
     pub findings: &'a [&'a Finding],
-    /// Why it was held back, or some of it; empty if it has passed.
+    /// Why it, or parts of it, were held back; empty if it passed.
     pub refusals: &'a [Refusal],
-    /// Whether some of it was passed on all the same: the rest of a batch or of a list of tools.
+    /// Whether part of it was forwarded nevertheless: the rest of a batch or of a list of tools.
     pub passes_in_part: bool,
 }
 
-/// By what a passage is judged.
+/// The session history that a line is judged against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[non_exhaustive]
-pub enum Knowledge {
-    /// What this process has observed.
+pub enum SessionHistory {
+    /// Everything that this process has observed.
     Own,
-    /// What all replicas have observed of its session.
+    /// Everything that all replicas have observed of the session.
     Shared,
-    /// Nothing but itself: the session store is away.
+    /// None, since the session store is unavailable.
     Missing,
 }
 
-/// Why there is no verdict: the session store is away.
+/// There is no verdict, because the session store is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct StoreAway;
+pub(crate) struct StoreUnavailable;
 
-/// Whether something may pass.
-pub(crate) type Judgement = Result<Verdict, StoreAway>;
+/// The verdict on an observation, if there can be one.
+pub(crate) type Judgement = Result<Verdict, StoreUnavailable>;
 
-/// Sees every passage, in order. Must not block.
-pub type Watcher = Box<dyn FnMut(&Passage<'_>) + Send>;
+/// Receives every event, in order. Must not block.
+pub type Watcher = Box<dyn FnMut(&TapEvent<'_>) + Send>;
 
-/// How a [`Tap`] works.
+/// Settings of a [`Tap`].
 #[derive(Default)]
 #[expect(clippy::exhaustive_structs, reason = "callers set what they need")]
 pub struct TapSettings {
-    /// Which findings keep a message from passing.
+    /// Decides which findings hold back a message.
     pub policy: Policy,
-    /// The revision to judge by, whatever the peers say.
+    /// The revision to check against, regardless of what the peers negotiate.
     pub revision: Option<Revision>,
     /// Where to record the traffic.
     pub recorder: Option<Recorder>,
-    /// Who sees it.
+    /// Called for every event.
     pub watchers: Vec<Watcher>,
-    /// How many bytes of traffic may wait to be judged; 0 means 64 MiB. Beyond three quarters it is
-    /// recorded unjudged, beyond that it is lost and counted. Traffic itself never waits.
+    /// Maximum bytes of traffic queued for judging; 0 means 64 MiB. Beyond three quarters of it,
+    /// traffic is recorded unjudged; beyond all of it, traffic is not recorded, only counted.
+    /// Traffic itself never waits.
     pub backlog: usize,
-    /// Where replicas share what they know of sessions over HTTP.
+    /// The store for session state shared by replicas, over HTTP.
     pub store: Option<Box<dyn SessionStore>>,
 }
 
@@ -100,7 +103,7 @@ impl fmt::Debug for TapSettings {
     }
 }
 
-/// What a tap has seen.
+/// Totals of a tap.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub struct Counts {
@@ -116,7 +119,8 @@ pub struct Counts {
     pub rejected: u64,
     /// Lines that were recorded but not judged.
     pub unjudged: u64,
-    /// Lines that were judged by themselves, or not at all, because the session store was away.
+    /// Lines judged without session history, or not at all, because the session store was
+    /// unavailable.
     pub apart: u64,
     /// Observations that were neither recorded nor judged.
     pub lost: u64,
@@ -125,7 +129,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// What two taps have seen together.
+    /// The sum of both totals.
     #[must_use]
     pub fn and(self, other: Counts) -> Counts {
         let both = |left: [u64; 2], right: [u64; 2]| [left[0] + right[0], left[1] + right[1]];
@@ -145,13 +149,13 @@ impl Counts {
 
 const DEFAULT_BACKLOG: usize = 64 << 20;
 
-/// Everything that passes is shown to it. Cheap to clone.
+/// Observes the traffic of a proxy, and judges it. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Tap {
     inner: Arc<Inner>,
-    /// The server whose traffic is shown to it, if there are several.
+    /// The name of the server whose traffic it sees, if there are several.
     upstream: Option<Arc<str>>,
-    /// The conversation that is shown to it, if there are several.
+    /// The name of the conversation it sees, if there are several.
     session: Option<Arc<str>>,
 }
 
@@ -161,14 +165,14 @@ struct Inner {
     way: Way,
 }
 
-/// What lines are judged by, and what is done about what is found.
+/// The rules to judge by, and the policy on findings.
 #[derive(Debug)]
 struct Rules {
     engine: Arc<Engine>,
     policy: Policy,
 }
 
-/// Who judges: whoever sends waits for the verdict, or nobody does.
+/// Where judging happens: inline, while the sender waits, or on a worker thread.
 #[derive(Debug)]
 enum Way {
     Inline(Mutex<Option<Box<Journal>>>),
@@ -176,8 +180,8 @@ enum Way {
     Shared(SharedWay),
 }
 
-/// A worker judges what belongs to sessions. Under enforcement everything else is judged by whoever
-/// sends it.
+/// With a session store: a worker judges what belongs to sessions, and under enforcement everything
+/// else is judged inline.
 #[derive(Debug)]
 struct SharedWay {
     journal: Arc<Mutex<Option<Box<Journal>>>>,
@@ -224,14 +228,14 @@ impl SharedWay {
         }
         let (reply, verdict) = oneshot::channel();
         self.queue.push_held(observation, reply);
-        // A worker that has gone judges nothing.
-        verdict.await.unwrap_or(Err(StoreAway))
+        // If the worker is gone, there is no verdict.
+        verdict.await.unwrap_or(Err(StoreUnavailable))
     }
 
     fn finish(&self) -> Counts {
         self.queue.close();
         if let Some(worker) = lock(&self.worker).take() {
-            // A watcher that panics takes the worker with it, not the traffic.
+            // A panicking watcher ends the worker, not the traffic.
             let _ = worker.join();
         }
         let journal = lock(&self.journal).take();
@@ -240,7 +244,7 @@ impl SharedWay {
 }
 
 impl Tap {
-    /// Begins a recording, to be judged with `engine`.
+    /// A tap that judges with `engine`.
     pub fn new(engine: Arc<Engine>, settings: TapSettings) -> Tap {
         let TapSettings { policy, revision, recorder, watchers, backlog, store } = settings;
         let backlog = if backlog == 0 { DEFAULT_BACKLOG } else { backlog };
@@ -261,14 +265,14 @@ impl Tap {
         Tap { inner: Arc::new(Inner { policy, way }), upstream: None, session: None }
     }
 
-    /// The same tap, for the traffic of the server with this name: watchers are told.
+    /// The same tap, for the traffic of the server with this name, which watchers see.
     #[must_use]
     pub fn for_upstream(&self, name: Arc<str>) -> Tap {
         Tap { inner: Arc::clone(&self.inner), upstream: Some(name), session: self.session.clone() }
     }
 
-    /// The same tap, for one of several conversations: what does not name its own has this name in
-    /// the recording.
+    /// The same tap, for one of several conversations: the recording uses this name for
+    /// observations without one.
     #[must_use]
     pub fn for_session(&self, name: Arc<str>) -> Tap {
         Tap { session: Some(name), ..self.clone() }
@@ -279,8 +283,8 @@ impl Tap {
         self.inner.policy.enforces_on(from)
     }
 
-    /// Goes on with other rules, also in conversations that have begun. Whose messages are held back
-    /// stays as it is, and so do the limits of the first engine.
+    /// Continues with other rules, also in open conversations. The sides under enforcement and the
+    /// limits of the first engine do not change.
     pub fn reload(&self, engine: Arc<Engine>, policy: Policy) {
         let policy = Side::BOTH
             .into_iter()
@@ -303,12 +307,13 @@ impl Tap {
         }
     }
 
-    /// Whether it shares what it knows of sessions with other replicas.
+    /// Whether it shares session state with other replicas.
     pub(crate) fn is_shared(&self) -> bool {
         matches!(self.inner.way, Way::Shared(_))
     }
 
-    /// Shows what has passed. Does not wait for it to be judged, unless the tap enforces.
+    /// Takes an observation that has passed. Does not wait for it to be judged, unless the tap
+    /// enforces.
     pub fn observe(&self, observation: Observation) {
         let observation = self.stamped(observation);
         match &self.inner.way {
@@ -322,7 +327,7 @@ impl Tap {
         }
     }
 
-    /// Counts something that has passed and could not be kept, so that there is nothing to judge.
+    /// Counts an observation that could not be kept, so that there is nothing to judge.
     pub(crate) fn lose(&self, observation: &Observation) {
         let note = |journal: &mut Option<Box<Journal>>| {
             if let Some(journal) = journal {
@@ -340,7 +345,8 @@ impl Tap {
         }
     }
 
-    /// Shows what has passed while the session store was away. It is recorded and not judged.
+    /// Records, without judging it, an observation that passed while the session store was
+    /// unavailable.
     pub(crate) fn record(&self, observation: Observation) {
         let observation = self.stamped(observation);
         match &self.inner.way {
@@ -350,7 +356,8 @@ impl Tap {
         }
     }
 
-    /// Shows what is about to pass over HTTP, where a verdict may have to wait for other replicas.
+    /// Judges an observation over HTTP before it passes; the verdict may have to wait for other
+    /// replicas.
     pub(crate) async fn judge_shared(&self, observation: Observation) -> Judgement {
         match &self.inner.way {
             Way::Shared(shared) => shared.judge(self.stamped(observation)).await,
@@ -358,7 +365,7 @@ impl Tap {
         }
     }
 
-    /// Shows what is about to pass, and decides whether it may.
+    /// Judges an observation before it passes.
     pub fn judge(&self, observation: Observation) -> Verdict {
         let observation = self.stamped(observation);
         match &self.inner.way {
@@ -378,9 +385,9 @@ impl Tap {
         }
     }
 
-    /// Shows messages that have come together and are about to pass in this order, until one may not.
-    /// Returns how many may, and the verdict on that one. Both directions of a stream judge with one
-    /// journal: if each line took it for itself, they would wake each other for each line.
+    /// Judges observations that arrived together, up to the first that may not pass. Returns how
+    /// many pass, and the verdict on that one. Both directions share one journal: locking it once
+    /// per run instead of once per line avoids that they wake each other for every line.
     pub(crate) fn judge_run(
         &self,
         run: impl Iterator<Item = Observation>,
@@ -425,8 +432,8 @@ impl Tap {
         observation
     }
 
-    /// Ends the recording: everything is judged, and what is only known at the end is reported.
-    /// Later observations are ignored.
+    /// Ends the recording: judges everything that is queued, and reports findings that are only
+    /// known at the end. Later observations are ignored.
     pub fn finish(&self) -> Counts {
         match &self.inner.way {
             Way::Shared(shared) => shared.finish(),
@@ -437,7 +444,7 @@ impl Tap {
             Way::Aside { queue, worker } => {
                 queue.close();
                 let worker = lock(worker).take();
-                // A watcher that panics takes its journal with it, not the traffic.
+                // A panicking watcher ends the journal, not the traffic.
                 worker.and_then(|worker| worker.join().ok()).unwrap_or_default()
             }
         }

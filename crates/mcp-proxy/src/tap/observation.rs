@@ -8,27 +8,27 @@ use mcp_rules::{HttpEvent, HttpPart, SseEvent, TraceEntry, TraceWriter};
 
 use super::SentHeaders;
 use crate::{
-    http::{Encoding, Undecoded},
+    http::{DecodeError, Encoding},
     respond::PROXY,
 };
 
-/// Something that passes the proxy, to be recorded and judged.
+/// A message or other event that the proxy observed, to be recorded and judged.
 #[derive(Debug, Clone)]
 pub struct Observation {
     from: Side,
     traffic: Traffic,
-    /// How its body is compressed, and how long the text may be.
+    /// The encoding of its body, and the maximum length of the text.
     encoding: Option<(Encoding, usize)>,
-    /// How long the text was, if it was too long to be kept.
+    /// The length of the text, if it was too long to be kept.
     skipped: Option<u64>,
     pub(super) session: Option<Arc<str>>,
-    /// The id of the session it belongs to, if replicas share what they know of it.
+    /// The session it belongs to, if replicas share session state.
     kept_in: Option<Arc<str>>,
     /// Whether its exchange may open such a session.
     opens: bool,
     pub(super) upstream: Option<Arc<str>>,
     by_proxy: bool,
-    /// The line that it is passed on instead of.
+    /// The line that it replaces.
     replaces: Option<u64>,
     pub(super) at: SystemTime,
 }
@@ -42,7 +42,7 @@ enum Traffic {
     Exit { code: Option<i32>, signal: Option<i32> },
 }
 
-/// The part of an HTTP exchange that is observed.
+/// The observed part of an HTTP exchange.
 #[derive(Debug, Clone)]
 pub(crate) enum Part {
     Request { method: String, url: String, headers: SentHeaders },
@@ -51,7 +51,7 @@ pub(crate) enum Part {
     End,
 }
 
-/// An event of a stream, without its data.
+/// The fields of a stream event, without its data.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Event {
     pub(crate) id: Option<Bytes>,
@@ -60,22 +60,22 @@ pub(crate) struct Event {
 }
 
 impl Observation {
-    /// A line that a side writes to its stream, without the line break.
+    /// A line over stdio, without the line break.
     pub fn stdio(from: Side, text: impl Into<Bytes>) -> Observation {
         Observation::new(from, Traffic::Stdio { text: text.into(), ends: false })
     }
 
-    /// The last bytes on a side's stream, if no line break follows them.
+    /// The last bytes of a stream over stdio, if no line break follows them.
     pub fn unterminated(from: Side, text: impl Into<Bytes>) -> Observation {
         Observation::new(from, Traffic::Stdio { text: text.into(), ends: true })
     }
 
-    /// A line that a server writes to its standard error, without the line break.
+    /// A line on a server's standard error, without the line break.
     pub fn stderr(text: impl Into<Bytes>) -> Observation {
         Observation::new(Side::Server, Traffic::Stderr { text: text.into() })
     }
 
-    /// The process of a server has ended, with this code or by this signal.
+    /// The exit of a server process, with this code or by this signal.
     pub fn exit(code: Option<i32>, signal: Option<i32>) -> Observation {
         Observation::new(Side::Server, Traffic::Exit { code, signal })
     }
@@ -106,42 +106,42 @@ impl Observation {
         }
     }
 
-    /// Its body is compressed: what is judged and recorded is the text, up to `limit` bytes.
+    /// Marks its body as compressed: the decoded text is judged and recorded, up to `limit` bytes.
     #[must_use]
     pub(crate) fn encoded(mut self, encoding: Option<Encoding>, limit: usize) -> Observation {
         self.encoding = encoding.map(|encoding| (encoding, limit));
         self
     }
 
-    /// Stands for a text of this many bytes, which is too long to be kept.
+    /// Replaces the text by its length in bytes, since it was too long to be kept.
     #[must_use]
     pub fn skipping(mut self, length: u64) -> Observation {
         self.skipped = Some(length);
         self
     }
 
-    /// Names the conversation it belongs to, if there are several.
+    /// Sets the name of its conversation, if there are several.
     #[must_use]
     pub fn in_session(mut self, session: Option<Arc<str>>) -> Observation {
         self.session = session;
         self
     }
 
-    /// Names the session by the id that the server gave it. Replicas share what they know of it.
+    /// Sets the session, by the id that the server assigned, whose state replicas share.
     #[must_use]
     pub(crate) fn kept_in(mut self, session: Option<Arc<str>>) -> Observation {
         self.kept_in = session;
         self
     }
 
-    /// The proxy has sent it in the place of the side that it is from.
+    /// Marks it as sent by the proxy on behalf of its side.
     #[must_use]
     pub fn by_proxy(mut self) -> Observation {
         self.by_proxy = true;
         self
     }
 
-    /// The proxy passes it on instead of what that line of the recording shows.
+    /// Marks it as the replacement of a line of the recording.
     #[must_use]
     pub fn replacing(mut self, line: u64) -> Observation {
         self.replaces = Some(line);
@@ -174,7 +174,7 @@ impl Observation {
         self.session.as_ref()
     }
 
-    /// The session of which replicas share what they know, if it is of one.
+    /// The session whose state replicas share, if it belongs to one.
     pub(super) fn shared_session(&self) -> Option<&Arc<str>> {
         self.kept_in.as_ref()
     }
@@ -189,24 +189,24 @@ impl Observation {
         }
     }
 
-    /// Says that its exchange may open a session.
+    /// Sets whether its exchange may open a session.
     #[must_use]
     pub(crate) fn opening(mut self, opens: bool) -> Observation {
         self.opens = opens;
         self
     }
 
-    /// Whether replicas may share what they know of its session.
+    /// Whether it may belong to a session whose state replicas share.
     pub(super) fn is_shared(&self) -> bool {
         self.kept_in.is_some() || self.opens
     }
 
-    /// Whether it is the beginning of an answer.
+    /// Whether it is the head of a response.
     pub(super) fn is_response(&self) -> bool {
         matches!(self.traffic, Traffic::Http { part: Part::Response { .. }, .. })
     }
 
-    /// Whether it is the beginning of an answer that the server gives to what it accepts.
+    /// Whether it is the head of a successful response.
     pub(super) fn is_success(&self) -> bool {
         let Traffic::Http { part: Part::Response { status, .. }, .. } = &self.traffic else {
             return false;
@@ -214,17 +214,17 @@ impl Observation {
         (200..300).contains(status) && !self.by_proxy
     }
 
-    /// The name of the server that it is from or for, if there are several.
+    /// The name of its server, if there are several.
     pub fn upstream(&self) -> Option<&Arc<str>> {
         self.upstream.as_ref()
     }
 
-    /// Whether the proxy has sent it in the place of the side that it is from.
+    /// Whether the proxy sent it on behalf of its side.
     pub fn is_by_proxy(&self) -> bool {
         self.by_proxy
     }
 
-    /// How many bytes of text it carries.
+    /// Length of its text in bytes.
     pub fn bytes(&self) -> u64 {
         let kept = match &self.traffic {
             Traffic::Stdio { text, .. }
@@ -236,7 +236,7 @@ impl Observation {
         self.skipped.unwrap_or(kept as u64)
     }
 
-    /// Adds to an entry what does not depend on the kind of traffic.
+    /// Adds the members of an entry that do not depend on the kind of traffic.
     fn complete<'a>(&'a self, mut entry: TraceEntry<'a>) -> TraceEntry<'a> {
         if let Some(length) = self.skipped {
             entry = entry.skipping(length);
@@ -250,7 +250,7 @@ impl Observation {
         if self.by_proxy { entry.sent_by(PROXY) } else { entry }
     }
 
-    /// About how much memory it takes.
+    /// Approximate memory use in bytes.
     pub(super) fn size(&self) -> usize {
         size_of::<Observation>()
             + match &self.traffic {
@@ -270,16 +270,16 @@ impl Observation {
     }
 }
 
-/// Writes observations as lines of a recording. Keeps its buffers.
+/// Writes observations as lines of a recording, reusing its buffers.
 #[derive(Debug)]
-pub(super) struct Scribe {
+pub(super) struct ObservationWriter {
     writer: TraceWriter<Vec<u8>>,
     tape: Tape,
     limits: Limits,
     clock: Clock,
 }
 
-/// Times as text. Those of one second have the same beginning.
+/// Formats times; within a second, only the fraction changes.
 #[derive(Debug, Default)]
 struct Clock {
     second: u64,
@@ -288,12 +288,12 @@ struct Clock {
 
 impl Clock {
     fn show(&mut self, at: SystemTime) -> &str {
-        /// The length of a time without its microseconds.
+        /// Length of a formatted time without the microseconds.
         const SECOND: usize = "1970-01-01T00:00:00.".len();
         let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         if self.second == since.as_secs() && self.text.len() > SECOND {
             self.text.truncate(SECOND);
-            // A string takes everything.
+            // Writing to a string does not fail.
             let _ = write!(self.text, "{:06}Z", since.subsec_micros());
         } else {
             self.second = since.as_secs();
@@ -303,17 +303,18 @@ impl Clock {
     }
 }
 
-/// Buffers beyond this are given back.
+/// Larger buffers are freed after use.
 const KEPT_BUFFER: usize = 64 << 10;
 
-impl Scribe {
-    pub(super) fn new(limits: Limits) -> Scribe {
+impl ObservationWriter {
+    pub(super) fn new(limits: Limits) -> ObservationWriter {
         let writer = TraceWriter::new(Vec::new()).with_depth(limits.max_depth);
-        Scribe { writer, tape: Tape::new(), limits, clock: Clock::default() }
+        ObservationWriter { writer, tape: Tape::new(), limits, clock: Clock::default() }
     }
 
-    /// The line for an observation, presuming that its message is ordinary, and where that is in it;
-    /// `None` if there is no message, or it cannot be ordinary.
+    /// Writes the line for an observation on the assumption that its message can be copied
+    /// unchanged; returns it with the position of the message. `None` if there is no message, or it
+    /// cannot be copied.
     pub(super) fn write_optimistic(
         &mut self,
         observation: &Observation,
@@ -333,12 +334,12 @@ impl Scribe {
         if message.is_empty() || message.len() > self.limits.max_bytes {
             return None;
         }
-        let Scribe { writer, tape, limits, clock } = self;
+        let ObservationWriter { writer, tape, limits, clock } = self;
         let time = clock.show(*at);
         let mut place = 0..0;
         let mut write = |entry: TraceEntry<'_>| {
             let written = writer.write_optimistic(&observation.complete(entry).at(time), message);
-            // A vector takes everything.
+            // Writing to a vector does not fail.
             place = written.unwrap_or_default();
         };
         match traffic {
@@ -354,7 +355,7 @@ impl Scribe {
         Some((self.take(), place))
     }
 
-    /// Takes the buffer of a line back, for the next one.
+    /// Takes back the buffer of a line for reuse.
     pub(super) fn reuse(&mut self, mut line: Vec<u8>) {
         if line.capacity() <= KEPT_BUFFER {
             line.clear();
@@ -365,10 +366,10 @@ impl Scribe {
     /// The line for an observation, without the line break.
     pub(super) fn line(&mut self, observation: &Observation) -> Vec<u8> {
         let Observation { from, traffic, at, .. } = observation;
-        let Scribe { writer, tape, limits, clock } = self;
+        let ObservationWriter { writer, tape, limits, clock } = self;
         let time = clock.show(*at);
         let mut write = |entry: TraceEntry<'_>| {
-            // A vector takes everything.
+            // Writing to a vector does not fail.
             let _ = writer.write(&observation.complete(entry).at(time));
         };
         match traffic {
@@ -380,15 +381,16 @@ impl Scribe {
             Traffic::Http { exchange, part, body } => {
                 let decoded = match (observation.encoding, body) {
                     (Some((encoding, limit)), Some(body)) => encoding.decode(body, limit),
-                    _ => Err(Undecoded::Broken),
+                    _ => Err(DecodeError::Broken),
                 };
                 let body = match &decoded {
                     Ok(text) => Some(text),
-                    // It is recorded by the length that it has at least.
-                    Err(Undecoded::TooLong) => None,
-                    Err(Undecoded::Broken) => body.as_ref(),
+                    // Recorded with its minimum length.
+                    Err(DecodeError::TooLong) => None,
+                    Err(DecodeError::Broken) => body.as_ref(),
                 };
-                let too_long = observation.encoding.filter(|_| decoded == Err(Undecoded::TooLong));
+                let too_long =
+                    observation.encoding.filter(|_| decoded == Err(DecodeError::TooLong));
                 let mut write = |entry: TraceEntry<'_>| {
                     write(match too_long {
                         Some((_, limit)) => entry.skipping(limit as u64 + 1),
@@ -403,7 +405,7 @@ impl Scribe {
         self.take()
     }
 
-    /// The line that stands for lost ones.
+    /// Writes the line that stands for lost observations.
     pub(super) fn gap(&mut self, lost: u64) -> Vec<u8> {
         let _ = self.writer.write(&TraceEntry::gap(lost));
         self.take()
@@ -413,13 +415,13 @@ impl Scribe {
         let mut line = std::mem::take(self.writer.get_mut());
         line.pop();
         if line.len() > KEPT_BUFFER {
-            *self = Scribe::new(self.limits);
+            *self = ObservationWriter::new(self.limits);
         }
         line
     }
 }
 
-/// Makes the event that an observation of HTTP shows.
+/// Makes the trace event for an HTTP observation.
 fn with_event(
     from: Side,
     exchange: u64,
@@ -446,7 +448,7 @@ fn with_event(
         Part::Event(event) => {
             (id, name) = (text_of(event.id.as_ref()), text_of(event.name.as_ref()));
             let (id, name) = (id.as_deref(), name.as_deref());
-            // Empty data is an event too; other data is shown as the message, or as the body.
+            // Empty data is recorded as data; other data as the message or the body.
             let data = body.filter(|data| data.is_empty());
             (HttpPart::Event(SseEvent { id, event: name, data, retry: event.retry }), true)
         }
@@ -463,7 +465,7 @@ fn with_event(
 
 /// Whether a body is an `initialize` request, which may open a session.
 pub(crate) fn is_initialize(body: &[u8], tape: &mut Tape, limits: Limits) -> bool {
-    // Few messages have the word in them, and only these are parsed for it.
+    // Few messages contain the word, and only these need to be parsed.
     if memchr::memmem::find(body, b"\"initialize\"").is_none() {
         return false;
     }

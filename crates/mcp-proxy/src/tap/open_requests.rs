@@ -6,43 +6,42 @@ use std::{
 use mcp_core::Side;
 use mcp_jsonrpc::{JsonRpcId, MessageKind};
 
-use super::{Passage, Watcher};
+use super::{TapEvent, Watcher};
 
-/// Beyond this, requests are not remembered.
+/// Maximum number of requests to remember.
 const MOST: usize = 10_000;
-/// Nor are they if their ids take more than this, in bytes.
+/// Maximum bytes of their ids.
 const MOST_BYTES: usize = 16 << 20;
 
-/// The requests of a client that are not answered yet, as far as they were
-/// looked at. Cheap to clone.
+/// The open requests of a client, as of the last observation. Cheap to clone.
 #[derive(Debug, Clone, Default)]
 pub struct OpenRequests(Arc<Mutex<Open>>);
 
 #[derive(Debug, Default)]
 struct Open {
-    /// How often each id waits.
+    /// Number of open requests by id.
     ids: HashMap<JsonRpcId, usize>,
     bytes: usize,
 }
 
 impl OpenRequests {
-    /// None yet.
+    /// No open requests.
     pub fn new() -> OpenRequests {
         OpenRequests::default()
     }
 
-    /// Sees requests and their answers.
+    /// A watcher that keeps track of requests and answers.
     pub fn watcher(&self) -> Watcher {
         let open = self.clone();
-        Box::new(move |passage| open.note(passage))
+        Box::new(move |event| open.note(event))
     }
 
-    /// Whether everything is answered.
+    /// Whether all requests are answered.
     pub fn is_empty(&self) -> bool {
         self.lock().ids.is_empty()
     }
 
-    /// Forgets all of them, and returns their ids.
+    /// Removes all requests, and returns their ids.
     pub fn take(&self) -> Vec<JsonRpcId> {
         let open = std::mem::take(&mut *self.lock());
         let mut ids: Vec<JsonRpcId> =
@@ -51,16 +50,16 @@ impl OpenRequests {
         ids
     }
 
-    fn note(&self, passage: &Passage<'_>) {
-        let Some(observation) = passage.observation else { return };
-        for message in passage.messages {
+    fn note(&self, event: &TapEvent<'_>) {
+        let Some(observation) = event.observation else { return };
+        for message in event.messages {
             if let Some(id) = &message.id {
                 self.pass(observation.from(), message.kind, id);
             }
         }
     }
 
-    /// Takes a message with an id.
+    /// Notes a message with an id.
     pub(crate) fn pass(&self, from: Side, kind: Option<MessageKind>, id: &JsonRpcId) {
         let mut open = self.lock();
         match (from, kind) {

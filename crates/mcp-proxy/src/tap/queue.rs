@@ -11,53 +11,53 @@ use tokio::sync::oneshot;
 
 use super::{Judgement, Observation, Rules};
 
-/// An observation that waits to be judged.
+/// An observation queued for judging.
 #[derive(Debug)]
 pub(super) struct Item {
     pub(super) observation: Observation,
     size: usize,
-    /// How many just before it found no room.
+    /// Number of observations just before it that found no room.
     pub(super) lost: u64,
-    /// The shared sessions that they belong to.
+    /// The shared sessions that the lost ones belong to.
     pub(super) lost_in: BTreeSet<Arc<str>>,
-    /// Who waits for the verdict.
+    /// Receives the verdict, if the sender waits for it.
     pub(super) reply: Option<oneshot::Sender<Judgement>>,
 }
 
-/// What a queue hands out.
+/// An item of the queue, or an instruction.
 #[derive(Debug)]
 #[expect(clippy::large_enum_variant, reason = "nearly always the large one, and never kept")]
 pub(super) enum Next {
     Item {
         item: Item,
-        /// Whether so much waits that there is no time to judge it.
+        /// Whether the queue is so long that there is no time to judge it.
         behind: bool,
     },
-    /// What follows is judged by other rules.
+    /// Later items are judged by these rules.
     Rules(Box<Rules>),
-    /// Nothing waits at the moment: a good time to flush.
+    /// The queue is empty: a good time to flush.
     Idle,
     Closed {
         lost: u64,
     },
 }
 
-/// Observations that wait to be judged, bounded in bytes. Pushing never waits.
+/// The queue of observations to judge, bounded in bytes. Pushing never blocks.
 #[derive(Debug)]
 pub(super) struct Queue {
     state: Mutex<State>,
     filled: Condvar,
     capacity: usize,
-    /// How many observations wait, and their bytes: those in `state`, and those that the [`Taker`] has
-    /// and has not handed out yet.
+    /// Number of queued observations and their bytes: those in `state`, and those that the
+    /// [`QueueReader`] has taken but not handed out.
     waiting: AtomicUsize,
     bytes: AtomicUsize,
 }
 
-/// Takes what is in a queue, of which there is one for each. It takes all that waits at once, so that
-/// those who push hardly ever find it in their way.
+/// The single reader of a queue. It takes everything at once, so that it rarely contends with
+/// writers.
 #[derive(Debug)]
-pub(super) struct Taker<'q> {
+pub(super) struct QueueReader<'q> {
     queue: &'q Queue,
     taken: VecDeque<Item>,
 }
@@ -67,31 +67,31 @@ struct State {
     items: VecDeque<Item>,
     lost: u64,
     lost_in: BTreeSet<Arc<str>>,
-    /// The rules for what is taken next, if they have changed.
+    /// New rules for the items that follow, if they have changed.
     rules: Option<Box<Rules>>,
     closed: bool,
     wait: Wait,
-    /// Whether whoever takes items has something to do.
+    /// Whether the reader is working on items.
     busy: bool,
 }
 
-/// How whoever takes items waits for the next.
+/// How the reader waits for the next item.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// It does not.
+    /// It does not wait.
     #[default]
     No,
-    /// It will look again soon, without being told. Waking a thread costs more than judging a message,
-    /// so while there is traffic it looks once for all that has come meanwhile.
+    /// It will look again soon without being woken. Waking a thread costs more than judging a
+    /// message, so under load it looks once for everything that has arrived.
     Dozing,
-    /// It has to be told.
+    /// It has to be woken.
     Asleep,
 }
 
-/// How long after the last observation the next one may wait.
+/// How long the reader sleeps before it looks again.
 const DOZE: Duration = Duration::from_millis(1);
 
-/// How many places of a batch are kept for the next one.
+/// Capacity of a batch to keep for the next one.
 const KEPT_PLACES: usize = 1024;
 
 impl Queue {
@@ -110,7 +110,7 @@ impl Queue {
         self.add(observation, None);
     }
 
-    /// Adds an observation that somebody holds until it is judged, which limits how many there are.
+    /// Adds an observation whose sender waits for the verdict, which limits their number.
     pub(super) fn push_held(&self, observation: Observation, reply: oneshot::Sender<Judgement>) {
         self.add(observation, Some(reply));
     }
@@ -121,7 +121,7 @@ impl Queue {
         if state.closed {
             return;
         }
-        // One always has room, however large.
+        // A single observation always has room, however large.
         let bytes = self.bytes.load(Ordering::Relaxed) + size;
         let is_full = bytes > self.capacity && !self.is_empty();
         if is_full && reply.is_none() {
@@ -139,20 +139,20 @@ impl Queue {
         }
     }
 
-    /// Counts an observation of which too little was kept to add it.
+    /// Counts an observation that was not kept.
     pub(super) fn lose(&self, observation: &Observation) {
         let mut state = self.lock();
         state.lost += 1;
         state.lost_in.extend(observation.shared_session().cloned());
     }
 
-    /// Has everything that is not taken yet judged by other rules.
+    /// Has everything that was not taken yet judged with other rules.
     pub(super) fn change_rules(&self, rules: Rules) {
         self.lock().rules = Some(Box::new(rules));
         self.filled.notify_one();
     }
 
-    /// Whether nothing waits, and nothing that was handed out is still worked on.
+    /// Whether the queue is empty and the reader has finished its items.
     pub(super) fn is_at_rest(&self) -> bool {
         let state = self.lock();
         self.is_empty() && !state.busy
@@ -162,7 +162,7 @@ impl Queue {
         self.waiting.load(Ordering::Relaxed) == 0
     }
 
-    /// Nothing more is taken; what waits is still handed out.
+    /// Accepts nothing more; queued items are still handed out.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.filled.notify_one();
@@ -173,17 +173,17 @@ impl Queue {
     }
 }
 
-impl Taker<'_> {
-    pub(super) fn new(queue: &Queue) -> Taker<'_> {
-        Taker { queue, taken: VecDeque::new() }
+impl QueueReader<'_> {
+    pub(super) fn new(queue: &Queue) -> QueueReader<'_> {
+        QueueReader { queue, taken: VecDeque::new() }
     }
 
-    /// The next observation; waits for one, unless `idle` says that there is something else to do then.
+    /// Waits for the next item; returns `Next::Idle` instead of waiting if `idle`.
     pub(super) fn next(&mut self, idle: bool) -> Next {
         self.next_within(if idle { Some(Duration::ZERO) } else { None })
     }
 
-    /// The next observation; waits for one, but only so long if there is a limit.
+    /// Waits for the next item, at most for `limit` if there is one.
     pub(super) fn next_within(&mut self, limit: Option<Duration>) -> Next {
         if let Some(next) = self.hand_out() {
             return next;
@@ -219,7 +219,7 @@ impl Taker<'_> {
                 }
                 None => queue.filled.wait(state).unwrap_or_else(PoisonError::into_inner),
                 Some(time) => {
-                    // Whoever limits the time looks after everything then.
+                    // With a limit, the caller handles the timeout.
                     limit = Some(Duration::ZERO);
                     let waited = queue.filled.wait_timeout(state, time);
                     waited.unwrap_or_else(PoisonError::into_inner).0
@@ -229,7 +229,7 @@ impl Taker<'_> {
         }
     }
 
-    /// The first of those that were taken together.
+    /// The first of the items taken together.
     fn hand_out(&mut self) -> Option<Next> {
         let item = self.taken.pop_front()?;
         self.queue.waiting.fetch_sub(1, Ordering::Relaxed);
@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[track_caller]
-    fn lost_before_next(items: &mut Taker<'_>) -> u64 {
+    fn lost_before_next(items: &mut QueueReader<'_>) -> u64 {
         match items.next(true) {
             Next::Item { item, .. } => item.lost,
             other => panic!("{other:?}"),
@@ -259,7 +259,7 @@ mod tests {
     #[test]
     fn what_was_taken_with_others_still_waits() {
         let queue = Queue::new(1 << 20);
-        let mut items = Taker::new(&queue);
+        let mut items = QueueReader::new(&queue);
         for _ in 0..3 {
             queue.push(message());
         }
@@ -278,7 +278,7 @@ mod tests {
     #[test]
     fn what_was_taken_with_others_still_needs_room() {
         let queue = Queue::new(2 * message().size());
-        let mut items = Taker::new(&queue);
+        let mut items = QueueReader::new(&queue);
         queue.push(message());
         queue.push(message());
         assert_eq!(lost_before_next(&mut items), 0);
@@ -295,7 +295,7 @@ mod tests {
     #[test]
     fn losses_behind_the_last_are_told_at_the_end() {
         let queue = Queue::new(1 << 20);
-        let mut items = Taker::new(&queue);
+        let mut items = QueueReader::new(&queue);
         queue.push(message());
         queue.push(message());
         assert_eq!(lost_before_next(&mut items), 0);

@@ -6,9 +6,9 @@ use http::{
 };
 use mcp_rules::Headers;
 
-/// Headers as they are recorded: without credentials, which never reach a recording, and in one piece.
-/// They are judged on another thread, which would otherwise share the reference counts of every value
-/// with whoever passes the request on.
+/// Headers as recorded: without credentials, which never reach a recording, and in a single
+/// allocation. They are judged on another thread, which would otherwise share the reference count
+/// of every value with the forwarding thread.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct SentHeaders {
     /// Names and values, one after the other.
@@ -43,12 +43,12 @@ impl SentHeaders {
         })
     }
 
-    /// The same, as the rules read them.
+    /// The headers in the form that the rules read.
     pub(super) fn as_read(&self) -> Headers<'_> {
         self.iter().collect()
     }
 
-    /// About how much memory they take.
+    /// Approximate memory use in bytes.
     pub(super) fn size(&self) -> usize {
         self.text.len() + size_of_val(&*self.lengths)
     }
@@ -58,7 +58,7 @@ fn shown<'v>(name: &HeaderName, value: &'v HeaderValue) -> Cow<'v, str> {
     let text = String::from_utf8_lossy(value.as_bytes());
     match *name {
         AUTHORIZATION | PROXY_AUTHORIZATION => {
-            // Rules look at the scheme, and at whether there is more.
+            // Keep the scheme and the length, which rules look at.
             let (scheme, rest) = text.split_once(' ').unwrap_or(("", &text));
             let space = if scheme.is_empty() { "" } else { " " };
             format!("{scheme}{space}{}", "x".repeat(rest.len())).into()

@@ -25,7 +25,7 @@ impl Opcode {
     }
 }
 
-/// What the frames of a direction add up to.
+/// A message or control frame of one direction.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Item {
     Message {
@@ -36,7 +36,7 @@ pub(super) enum Item {
     TooLong {
         length: u64,
     },
-    /// A message of which nothing is kept, because there is no room for it.
+    /// A message that was not kept, for lack of memory.
     CrowdedOut,
     Control {
         opcode: Opcode,
@@ -44,29 +44,29 @@ pub(super) enum Item {
     },
 }
 
-/// The frames break the rules of WebSocket.
+/// A violation of the WebSocket protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Broken(pub(super) &'static str);
 
-/// Reads the frames of one direction, in whatever pieces they come. Keeps at most one message.
+/// Parses the frames of one direction from chunks of bytes. Keeps at most one message.
 ///
-/// Goes on after broken frames as well as that is possible, unless it is strict: their lengths are
-/// still clear.
+/// Unless strict, continues after invalid frames as far as possible, since their lengths are still
+/// known.
 #[derive(Debug)]
 pub(super) struct Frames {
     limit: usize,
-    /// For the message at hand.
+    /// The memory share of the current message.
     held: MemoryShare,
-    /// Whether the sender has to mask its frames, as clients do.
+    /// Whether frames must be masked, as those of clients.
     masked: bool,
     strict: bool,
     head: Vec<u8>,
-    /// The frame at hand, once its head is complete.
+    /// The current frame, once its head is complete.
     frame: Option<Frame>,
-    /// The message at hand, if some of its frames have come.
+    /// The current message, if some of its frames have arrived.
     message: Option<Partial>,
     control: Partial,
-    /// The first rule that was broken.
+    /// The first violation.
     broken: Option<Broken>,
 }
 
@@ -75,9 +75,9 @@ struct Frame {
     opcode: Opcode,
     is_last: bool,
     mask: Option<[u8; 4]>,
-    /// How much of the payload is still to come.
+    /// Payload bytes still to come.
     left: u64,
-    /// Where in the mask the next byte is.
+    /// Position in the mask.
     position: usize,
 }
 
@@ -104,14 +104,14 @@ impl Partial {
     }
 }
 
-/// The longest payload of a control frame.
+/// Maximum payload of a control frame.
 const MAX_CONTROL: usize = 125;
 const FINAL: u8 = 0x80;
 const RESERVED: u8 = 0x70;
 const OPCODE: u8 = 0x0f;
 const MASKED: u8 = 0x80;
 const LENGTH: u8 = 0x7f;
-/// Lengths that say how long the actual length is.
+/// Length values that announce an extended length.
 const TWO_BYTES: u8 = 0x7e;
 const EIGHT_BYTES: u8 = 0x7f;
 
@@ -130,18 +130,18 @@ impl Frames {
         }
     }
 
-    /// Takes nothing after a broken frame.
+    /// Stops at the first invalid frame.
     pub(super) fn strict(self) -> Frames {
         Frames { strict: true, ..self }
     }
 
-    /// Gives back the room of the messages that were handed out.
+    /// Returns the memory share of messages that were handed out.
     pub(super) fn settle(&mut self) {
         let kept = self.message.as_ref().map_or(0, |message| message.text.len());
         self.held.shrink(self.held.bytes().saturating_sub(kept));
     }
 
-    /// The first rule that the sender has broken.
+    /// The first violation by the sender.
     pub(super) fn broken(&self) -> Option<Broken> {
         self.broken
     }
@@ -151,7 +151,7 @@ impl Frames {
         self.head.is_empty() && self.frame.is_none() && self.message.is_none()
     }
 
-    /// Takes more bytes, and hands out what ends in them.
+    /// Takes more bytes, and passes on the messages and frames they complete.
     pub(super) fn push(&mut self, mut bytes: &[u8], mut item: impl FnMut(Item)) {
         while !(self.strict && self.broken.is_some()) {
             let Some(frame) = &mut self.frame else {
@@ -185,7 +185,7 @@ impl Frames {
         }
     }
 
-    /// Takes bytes of a head until it is complete; returns what follows it.
+    /// Takes bytes of a head until it is complete; returns the rest.
     fn push_head<'b>(&mut self, bytes: &'b [u8]) -> Option<&'b [u8]> {
         let mut rest = bytes;
         loop {
@@ -212,11 +212,11 @@ impl Frames {
         let opcode = Opcode(first & OPCODE);
         let (length, mask) = payload_length(&head);
         if first & RESERVED != 0 {
-            self.note("an extension is used that was not agreed on");
+            self.note("a reserved bit is set without an agreed extension");
         } else if !opcode.is_defined() {
-            self.note("the kind of a frame is not defined");
+            self.note("undefined opcode");
         } else if (second & MASKED != 0) != self.masked {
-            self.note("a client has to mask its frames, and a server must not");
+            self.note("frames of clients must be masked, those of servers must not");
         } else if length > u64::MAX / 2 {
             self.note("the length of a frame is invalid");
         }
@@ -259,7 +259,7 @@ impl Frames {
     }
 }
 
-/// How long a head is, as far as its beginning tells.
+/// The length of a head, as far as its first bytes tell.
 fn head_length(head: &[u8]) -> usize {
     let Some(second) = head.get(1) else { return 2 };
     let length = match second & LENGTH {
@@ -281,7 +281,7 @@ fn payload_length(head: &[u8]) -> (u64, Option<[u8; 4]>) {
     (length, rest.first_chunk().copied())
 }
 
-/// A whole message or control frame as one frame.
+/// Encodes a message or control frame as a single frame.
 pub(super) fn encode(opcode: Opcode, payload: &[u8], masked: bool) -> Vec<u8> {
     let mut out = Vec::with_capacity(payload.len() + 14);
     out.push(FINAL | opcode.0);
@@ -310,7 +310,7 @@ pub(super) fn encode(opcode: Opcode, payload: &[u8], masked: bool) -> Vec<u8> {
     out
 }
 
-/// A close frame with a code and a reason.
+/// Encodes a close frame with a code and a reason.
 pub(super) fn close(code: u16, reason: &str, masked: bool) -> Vec<u8> {
     let mut payload = code.to_be_bytes().to_vec();
     payload.extend_from_slice(reason.as_bytes());

@@ -7,7 +7,7 @@
 //! ```
 
 mod frames;
-mod places;
+mod slots;
 mod sockets;
 mod tunnel;
 mod tunnels;
@@ -17,9 +17,9 @@ use http::{
     header::{CONNECTION, UPGRADE},
 };
 
-pub use self::{places::SocketSettings, sockets::Sockets, tunnels::Tunnels};
+pub use self::{slots::SocketSettings, sockets::Sockets, tunnels::Tunnels};
 
-/// Whether a request asks for a WebSocket.
+/// Whether a request asks to upgrade to WebSocket.
 pub(crate) fn is_asked_for(headers: &HeaderMap) -> bool {
     has_token(headers, &UPGRADE, "websocket") && has_token(headers, &CONNECTION, "upgrade")
 }

@@ -12,11 +12,11 @@ use mcp_core::BoxFuture;
 use mcp_transport::ws::{self, WsServerSettings};
 use tower_service::Service;
 
-use super::places::{Place, Places, SocketSettings};
+use super::slots::{Slot, Slots, SocketSettings};
 use crate::{
     Tap,
     bridge::{
-        lane::{Lane, Wire},
+        conversation_tap::{ConversationTap, Wire},
         remote::{Remote, RemoteSettings, run_socket},
     },
     http::{Answer, ProxyBody, full},
@@ -33,11 +33,11 @@ struct Inner {
     accepting: WsServerSettings,
     settings: SocketSettings,
     talking: RemoteSettings,
-    places: Places,
+    slots: Slots,
 }
 
 impl Sockets {
-    /// Connects each client to `remote`, with a conversation of its own.
+    /// Connects each client to `remote`, with its own conversation.
     pub fn new(
         remote: Remote,
         tap: Tap,
@@ -49,13 +49,13 @@ impl Sockets {
         accepting.connection.stall_timeout = settings.stall_timeout;
         accepting.hosts = settings.hosts.clone();
         accepting.origins = settings.origins.clone();
-        let places = Places::new(&settings);
-        Sockets(Arc::new(Inner { remote, tap, accepting, settings, talking, places }))
+        let slots = Slots::new(&settings);
+        Sockets(Arc::new(Inner { remote, tap, accepting, settings, talking, slots }))
     }
 
-    /// Ends all connections, and waits for that.
+    /// Ends all connections, and waits until they are closed.
     pub async fn close(&self) {
-        self.0.places.close().await;
+        self.0.slots.close().await;
     }
 }
 
@@ -86,20 +86,20 @@ impl Inner {
                 return response;
             }
         };
-        let Some(place) = self.places.take() else { return Answer::full().into_response() };
-        tokio::spawn(Arc::clone(self).converse(upgrade, place));
+        let Some(slot) = self.slots.take() else { return Answer::full().into_response() };
+        tokio::spawn(Arc::clone(self).converse(upgrade, slot));
         response.map(|()| full(Bytes::new()))
     }
 
-    async fn converse(self: Arc<Self>, upgrade: OnUpgrade, mut place: Place) {
+    async fn converse(self: Arc<Self>, upgrade: OnUpgrade, mut slot: Slot) {
         let Ok(Ok(stream)) = tokio::time::timeout(self.settings.open_timeout, upgrade).await else {
-            tracing::debug!("a client has left before its connection was open");
+            tracing::debug!("a client disconnected before its connection was open");
             return;
         };
         let socket = ws::conversation(TokioIo::new(stream), &self.accepting).await;
         let wire = if self.remote.has_lines() { Wire::Lines } else { Wire::WebSocket };
-        let lane = Lane::new(self.tap.clone(), Some(Arc::clone(&place.name)), wire);
+        let tap = ConversationTap::new(self.tap.clone(), Some(Arc::clone(&slot.name)), wire);
         let remote = self.remote.clone();
-        run_socket(remote, socket, lane, &self.talking, place.should_end()).await;
+        run_socket(remote, socket, tap, &self.talking, slot.should_end()).await;
     }
 }

@@ -19,7 +19,7 @@ use super::frames::{self, Frames, Item, Opcode};
 use crate::{
     Observation, OpenRequests, Tap, Verdict,
     bridge::{
-        glance::Glance,
+        outline::Outline,
         text::{failure, refusal},
     },
     http::CROWDED_OUT,
@@ -27,10 +27,10 @@ use crate::{
     shutdown::{Drain, Phase, STOPPED},
 };
 
-/// Two WebSocket connections, after their handshake.
+/// A pair of WebSocket connections after their handshake.
 ///
-/// If nothing is held back, bytes pass as they come, and are looked at then. Otherwise messages pass
-/// when they are judged, each as one frame.
+/// When observing, bytes are forwarded as they arrive and parsed afterwards. When enforcing,
+/// messages are forwarded after they are judged, each as one frame.
 #[derive(Debug)]
 pub(super) struct Tunnel<C, S> {
     to_client: Mutex<WriteHalf<C>>,
@@ -39,23 +39,23 @@ pub(super) struct Tunnel<C, S> {
     name: Arc<str>,
     limits: TunnelLimits,
     open: OpenRequests,
-    /// An answer has passed.
+    /// Notified when an answer has passed.
     answered: Notify,
-    /// For each side, by `Side as usize`: whether it has got a part of a message and not the rest,
-    /// so that nothing else can be told to it.
+    /// By `Side as usize`: whether a side has received only part of a message, so that nothing else
+    /// can be sent to it.
     is_cut: [AtomicBool; 2],
 }
 
-/// How long messages may be, and how long everything may take.
+/// Limits of a tunnel.
 #[derive(Debug, Clone)]
 pub(super) struct TunnelLimits {
     pub(super) max_message: usize,
-    /// What all messages that are kept may take.
+    /// Memory for all messages that are kept.
     pub(super) room: MemoryBudget,
     pub(super) stall_timeout: Duration,
 }
 
-/// How a direction has ended.
+/// How a direction ended.
 type Ended = io::Result<()>;
 
 const BUFFER: usize = 16 << 10;
@@ -68,8 +68,8 @@ where
     C: AsyncRead + AsyncWrite + Send + Unpin,
     S: AsyncRead + AsyncWrite + Send + Unpin,
 {
-    /// Passes everything between `client` and `server` until both have ended, or `stop` completes.
-    /// If the proxy is draining then, the client may still get its answers.
+    /// Relays between `client` and `server` until both have ended or `stop` completes. If the proxy
+    /// is draining then, open requests may still be answered.
     pub(super) async fn run(
         (client, server): (C, S),
         (tap, name): (Tap, Arc<str>),
@@ -98,7 +98,7 @@ where
                 ended = &mut client => (ended, server),
                 ended = &mut server => (ended, client),
             };
-            // What is on its way may still arrive; a connection of which half is broken is over.
+            // Data under way may still arrive, but if one direction failed, the connection is over.
             if first.is_ok() {
                 let _ = tokio::time::timeout(stall_timeout, rest).await;
             }
@@ -127,7 +127,7 @@ where
         }
     }
 
-    /// Tells the client what it will not get an answer to.
+    /// Fails the client's open requests.
     async fn fail_open_requests(&self) {
         for id in self.open.take() {
             if self.is_cut(Side::Client) {
@@ -156,7 +156,8 @@ where
             let bytes = buffer.get(..count).unwrap_or_default();
             frames.push(bytes, |item| items.push(item));
             if !enforces {
-                // The other side may answer while the rest of the bytes still waits to be written.
+                // Record before writing: the other side may answer while the rest is still being
+                // written.
                 for item in &items {
                     self.follow(from, item);
                 }
@@ -190,7 +191,7 @@ where
         }
     }
 
-    /// Keeps in mind what the client waits for.
+    /// Tracks the client's open requests.
     fn follow(&self, from: Side, item: &Item) {
         let Item::Message { text, .. } = item else { return };
         self.follow_text(from, text);
@@ -198,8 +199,8 @@ where
 
     fn follow_text(&self, from: Side, text: &[u8]) {
         let limits = Limits { max_bytes: self.limits.max_message, ..Limits::default() };
-        let Some(glance) = Glance::at(text, limits) else { return };
-        for message in &glance.messages {
+        let Some(outline) = Outline::at(text, limits) else { return };
+        for message in &outline.messages {
             if let Some(located) = &message.id {
                 self.open.pass(from, message.kind, &located.id);
             }
@@ -209,7 +210,7 @@ where
         }
     }
 
-    /// Passes what may pass, or tells both sides why not.
+    /// Forwards an item if it passes; otherwise tells both sides why not.
     async fn pass(&self, from: Side, item: Item) -> io::Result<()> {
         let (opcode, text, verdict) = match item {
             Item::Control { opcode, payload } => {
@@ -239,7 +240,7 @@ where
             return self.send(from.other(), opcode, &text).await;
         }
         let Replacement { to_sender, to_receiver, .. } = Replacement::of(&text, &verdict);
-        // Other text of a server is no request: nobody waits for an answer.
+        // Other text of a server is not a request, so it gets no answer.
         let is_request =
             verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
         if let Some(answer) = to_sender.filter(|_| from == Side::Client || is_request) {
@@ -268,7 +269,7 @@ where
         self.is_cut[to as usize].store(is_cut, Ordering::Relaxed);
     }
 
-    /// Writes; until [`Tunnel::set_cut`] says otherwise, a part of a message.
+    /// Writes bytes, which count as part of a message until [`Tunnel::set_cut`] is called.
     async fn write(&self, to: Side, bytes: &[u8]) -> io::Result<()> {
         self.set_cut(to, true);
         self.within(async {
@@ -280,7 +281,7 @@ where
         .await
     }
 
-    /// Nothing more comes for a side.
+    /// Closes the stream to a side.
     async fn end(&self, to: Side) -> io::Result<()> {
         self.within(async {
             match to {
@@ -297,7 +298,7 @@ where
             .unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
     }
 
-    /// Tells both sides that the connection is closed, if they listen.
+    /// Sends close frames to both sides, if they read.
     async fn say_goodbye(&self, code: u16, reason: &str) {
         for to in Side::BOTH {
             let frame = frames::close(code, reason, to == Side::Server);
@@ -312,7 +313,7 @@ where
     }
 }
 
-/// How long a side may take to be told that the connection is closed.
+/// Timeout for sending a close frame.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 async fn write(to: &mut (impl AsyncWrite + Unpin), bytes: &[u8]) -> io::Result<()> {

@@ -15,7 +15,7 @@ use mcp_transport::check_source;
 use tower_service::Service;
 
 use super::{
-    places::{Place, Places, SocketSettings},
+    slots::{Slot, Slots, SocketSettings},
     tunnel::{Tunnel, TunnelLimits},
 };
 use crate::{
@@ -23,8 +23,8 @@ use crate::{
     http::{Answer, ProxyBody, Upstream, boxed, full, remove_hop_by_hop},
 };
 
-/// Connects WebSocket clients to a WebSocket server, as a `tower` service. Handshakes are passed on
-/// too, without extensions: what is compressed could not be judged.
+/// Connects WebSocket clients to a WebSocket server, as a `tower` service. Handshakes are forwarded
+/// without extensions, since compressed messages could not be judged.
 #[derive(Debug, Clone)]
 pub struct Tunnels(Arc<Inner>);
 
@@ -33,19 +33,19 @@ struct Inner {
     upstream: Upstream,
     tap: Tap,
     settings: SocketSettings,
-    places: Places,
+    slots: Slots,
 }
 
 impl Tunnels {
     /// Connects clients to `upstream`.
     pub fn new(upstream: Upstream, tap: Tap, settings: SocketSettings) -> Tunnels {
-        let places = Places::new(&settings);
-        Tunnels(Arc::new(Inner { upstream, tap, settings, places }))
+        let slots = Slots::new(&settings);
+        Tunnels(Arc::new(Inner { upstream, tap, settings, slots }))
     }
 
-    /// Ends all connections, and waits for that.
+    /// Ends all connections, and waits until they are closed.
     pub async fn close(&self) {
-        self.0.places.close().await;
+        self.0.slots.close().await;
     }
 }
 
@@ -77,7 +77,7 @@ impl Inner {
         let SocketSettings { hosts, origins, open_timeout, .. } = &self.settings;
         check_source(hosts, origins, request.uri(), request.headers())
             .map_err(|foreign| Box::new(Answer::foreign(&foreign)))?;
-        let place = self.places.take().ok_or_else(|| Box::new(Answer::full()))?;
+        let slot = self.slots.take().ok_or_else(|| Box::new(Answer::full()))?;
         let client = hyper::upgrade::on(&mut request);
         let mut request = request.map(|_| full(bytes::Bytes::new()));
         let headers = request.headers_mut();
@@ -87,7 +87,7 @@ impl Inner {
         self.upstream.address(&mut request);
         let sent = self.upstream.send_upgrade(request, *open_timeout).await;
         let mut response = sent.map_err(|failure| {
-            tracing::warn!(%failure, "a connection was not opened");
+            tracing::warn!(%failure, "could not open a connection to the server");
             Box::new(Answer::failed(&failure, b""))
         })?;
         if response.status() != StatusCode::SWITCHING_PROTOCOLS {
@@ -96,7 +96,7 @@ impl Inner {
             return Ok(Response::from_parts(head, boxed(body)));
         }
         let server = hyper::upgrade::on(&mut response);
-        tokio::spawn(Arc::clone(self).connect(client, server, place));
+        tokio::spawn(Arc::clone(self).connect(client, server, slot));
         let mut headers = std::mem::take(response.headers_mut());
         remove_hop_by_hop(&mut headers);
         insert_upgrade(&mut headers);
@@ -106,20 +106,20 @@ impl Inner {
         Ok(answer)
     }
 
-    async fn connect(self: Arc<Self>, client: OnUpgrade, server: OnUpgrade, mut place: Place) {
+    async fn connect(self: Arc<Self>, client: OnUpgrade, server: OnUpgrade, mut slot: Slot) {
         let streams = tokio::time::timeout(self.settings.open_timeout, async {
             let (client, server) = tokio::join!(client, server);
             Some((TokioIo::new(client.ok()?), TokioIo::new(server.ok()?)))
         });
         let Ok(Some(streams)) = streams.await else {
-            tracing::debug!("a client has left before its connection was open");
+            tracing::debug!("a client disconnected before its connection was open");
             return;
         };
-        let name = Arc::clone(&place.name);
+        let name = Arc::clone(&slot.name);
         let SocketSettings { max_message, ref room, stall_timeout, ref drain, .. } = self.settings;
         let limits = TunnelLimits { max_message, room: room.clone(), stall_timeout };
         let lane = (self.tap.clone(), name);
-        Tunnel::run(streams, lane, limits, place.should_end(), drain).await;
+        Tunnel::run(streams, lane, limits, slot.should_end(), drain).await;
     }
 }
 

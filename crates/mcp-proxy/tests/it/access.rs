@@ -1,7 +1,7 @@
 //! Credentials that the proxy sends to servers.
 
 use mcp_proxy::{
-    Access, EntranceSettings, Policy,
+    Access, Policy, ProxiedServerSettings,
     bridge::remote::{Remote, RemoteSettings, run_over},
 };
 use tokio::{
@@ -48,7 +48,7 @@ fn assert_sent(head: &str) {
 #[tokio::test(flavor = "multi_thread")]
 async fn they_are_sent_in_every_pairing_and_neither_recorded_nor_shown() {
     assert!(!format!("{:?}", access()).contains(CANARY));
-    let settings = EntranceSettings::default();
+    let settings = ProxiedServerSettings::default();
     let request = post(INITIALIZE, "X-Key: of-the-client\r\n");
     for scheme in ["http", "ws"] {
         for policy in [Policy::observe(), Policy::enforce()] {

@@ -28,10 +28,10 @@ fn what_is_not_judged_in_time_is_recorded_counted_and_held_against_nobody() {
         engine(),
         TapSettings {
             recorder: Some(Recorder::create(&path, "").unwrap()),
-            watchers: vec![Box::new(move |passage| {
+            watchers: vec![Box::new(move |event| {
                 // The first one keeps everybody waiting.
                 let _ = gone.recv();
-                let rules = passage.findings.iter().map(|finding| finding.rule.name);
+                let rules = event.findings.iter().map(|finding| finding.rule.name);
                 seen.lock().unwrap().extend(rules);
             })],
             backlog: BACKLOG,

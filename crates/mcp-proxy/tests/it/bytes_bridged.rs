@@ -1,7 +1,7 @@
 //! Messages with odd spelling, and hostile bytes between them, pass from one transport to another:
 //! the bytes of each message are compared at both ends, and nothing else arrives.
 
-use mcp_proxy::{EntranceSettings, Policy};
+use mcp_proxy::{Policy, ProxiedServerSettings};
 use mcp_transport::{WsListener, WsTransport};
 use tokio::{
     io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader},
@@ -39,14 +39,14 @@ impl Servers {
             "exec 3<>/dev/tcp/127.0.0.1/{port} 4<&0; {{ cat <&4; kill $$; }} >&3 2>&3 & exec cat <&3"
         );
         let command = ["bash".into(), "-c".into(), script.into()];
-        let settings = EntranceSettings::default();
+        let settings = ProxiedServerSettings::default();
         let proxy = Proxy::starting(&command, Policy::observe(), &settings).await;
         (Servers::Children(listener), proxy)
     }
 
     async fn web_sockets() -> (Servers, Proxy) {
         let (listener, url) = ws_server().await;
-        let proxy = Proxy::to(&url, Policy::observe(), &EntranceSettings::default()).await;
+        let proxy = Proxy::to(&url, Policy::observe(), &ProxiedServerSettings::default()).await;
         (Servers::WebSockets(listener), proxy)
     }
 

@@ -8,7 +8,7 @@ use std::{
 
 use mcp_core::{Inbound, Outbound, OutboundRole, Transport as _};
 use mcp_proxy::{
-    Access, EntranceSettings, Policy,
+    Access, Policy, ProxiedServerSettings,
     bridge::remote::{Remote, RemoteSettings, run_over},
 };
 use mcp_transport::{
@@ -143,7 +143,7 @@ async fn whatever_is_sent_after_a_web_socket_handshake() {
     let mut random = Random(0x2545_f491_4f6c_dd1d);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let url = format!("ws://{}/", listener.local_addr().unwrap());
-    let proxy = Proxy::to(&url, Policy::observe(), &EntranceSettings::default()).await;
+    let proxy = Proxy::to(&url, Policy::observe(), &ProxiedServerSettings::default()).await;
     for round in 0..20 {
         let (up, down) = (random.bytes(50_000), random.bytes(70_000));
         let mut client = TcpStream::connect(proxy.address).await.unwrap();
@@ -246,7 +246,8 @@ async fn messages_and_noise_from_standard_streams_to_a_web_socket_and_back() {
 async fn messages_from_a_web_socket_to_standard_streams_and_back() {
     let mut random = Random(11);
     let command = ["cat".into()];
-    let proxy = Proxy::starting(&command, Policy::observe(), &EntranceSettings::default()).await;
+    let proxy =
+        Proxy::starting(&command, Policy::observe(), &ProxiedServerSettings::default()).await;
     let client = open(proxy.address).await;
     for index in 0..200 {
         let up = random.message(index);

@@ -241,7 +241,7 @@ async fn a_child_without_sessions_is_not_started_for_ever() {
     let mut settings = ChildrenSettings::default();
     settings.max_starts = 2;
     let bridge = Bridge::of_script("read -r line; exit 4", Policy::observe(), settings).await;
-    for expected in ["exited with status 4", "exited with status 4", "exited too often: 2 starts"] {
+    for expected in ["exited with status 4", "exited with status 4", "exits too often: 2 starts"] {
         let (_, body) = bridge.post(&modern_list("\"x\""), MODERN).await;
         let answer: Value = serde_json::from_str(&body).unwrap();
         assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!("x"), &json!(-32603)));

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use flate2::{Compression, write::GzEncoder};
-use mcp_proxy::{EntranceSettings, Policy};
+use mcp_proxy::{Policy, ProxiedServerSettings};
 use tokio::task::JoinHandle;
 
 use crate::support::{Outcome, Proxy, raw_client, raw_server};
@@ -33,7 +33,7 @@ struct Exchanged {
 /// Passes a request and a response.
 async fn exchange(request: &[u8], response: Vec<u8>, policy: Policy) -> Exchanged {
     let (upstream, got) = raw_server(request.len() - 30, response).await;
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.max_message = 10_000;
     let proxy = Proxy::with(upstream, policy, &settings).await;
     let answer = raw_client(proxy.address, request).await;

@@ -1,6 +1,6 @@
 //! What breaks the protocol does not pass under enforcement.
 
-use mcp_proxy::{EntranceSettings, Policy};
+use mcp_proxy::{Policy, ProxiedServerSettings};
 use serde_json::Value;
 
 use crate::support::{Proxy, parts, post, raw_client, raw_server};
@@ -111,7 +111,7 @@ async fn an_invalid_event_is_replaced_and_the_others_pass() {
 
 #[tokio::test]
 async fn what_is_too_long_to_be_judged_does_not_pass() {
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.max_message = PING.len();
     let long = format!("{PING} ");
     let (upstream, serving) = raw_server(1, json("{}").into()).await;

@@ -1,6 +1,6 @@
 //! Servers that fail, and clients that may not ask.
 
-use mcp_proxy::{Access, EntranceSettings, Policy, http::Upstream};
+use mcp_proxy::{Access, Policy, ProxiedServerSettings, http::Upstream};
 use serde_json::Value;
 use tokio::net::TcpListener;
 
@@ -29,14 +29,14 @@ async fn a_server_that_hangs_up_is_named_too() {
     let proxy = Proxy::start(upstream, Policy::observe()).await;
     let (status, text) = parts(&raw_client(proxy.address, &post(PING, "")).await);
     assert_eq!(status, 502);
-    assert!(text.contains("the server broke off"), "{text}");
+    assert!(text.contains("the connection to the server broke"), "{text}");
     proxy.stop().await;
 }
 
 #[tokio::test]
 async fn foreign_hosts_and_pages_and_wrong_tokens_are_refused() {
     let (upstream, serving) = raw_server(1, Vec::new()).await;
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.token = Some("right".into());
     let proxy = Proxy::with(upstream, Policy::observe(), &settings).await;
     for (headers, expected) in [

@@ -6,7 +6,7 @@ use std::{
 };
 
 use mcp_core::MemoryBudget;
-use mcp_proxy::{EntranceSettings, Policy};
+use mcp_proxy::{Policy, ProxiedServerSettings};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -29,8 +29,8 @@ async fn ping_server() -> (SocketAddr, Arc<Mutex<Vec<String>>>) {
     scripted_server(answers.collect()).await
 }
 
-fn settings() -> EntranceSettings {
-    let mut settings = EntranceSettings::default();
+fn settings() -> ProxiedServerSettings {
+    let mut settings = ProxiedServerSettings::default();
     settings.room = MemoryBudget::new(ROOM);
     settings
 }
@@ -184,7 +184,7 @@ async fn a_client_that_breaks_off_is_not_judged_by_half_a_message() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_body_beyond_a_small_limit_on_messages_passes_whole() {
     let (server, seen) = ping_server().await;
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.max_message = 100;
     let proxy = Proxy::with(server, Policy::observe(), &settings).await;
     // In several pieces, so that the limit is reached before the end.

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use mcp_core::{Inbound, Outbound, OutboundRole, Transport as _};
 use mcp_proxy::{
-    Access, EntranceSettings, Policy,
+    Access, Policy, ProxiedServerSettings,
     bridge::remote::{Remote, RemoteSettings, run_over},
 };
 use mcp_transport::{
@@ -69,7 +69,7 @@ fn assert_told(answer: &str, conduct: Conduct) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_http_client_of_an_http_server_is_told() {
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.answer_timeout = Duration::from_millis(50);
     for conduct in [Conduct::HangUp, Conduct::Reset, Conduct::BreakOff, Conduct::Silence] {
         for policy in [Policy::observe(), Policy::enforce()] {
@@ -94,7 +94,7 @@ async fn an_http_client_of_an_http_server_is_told() {
 #[tokio::test(flavor = "multi_thread")]
 async fn every_request_of_a_batch_is_told() {
     let url = http_server(Conduct::HangUp).await;
-    let proxy = Proxy::to(&url, Policy::observe(), &EntranceSettings::default()).await;
+    let proxy = Proxy::to(&url, Policy::observe(), &ProxiedServerSettings::default()).await;
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
     let batch = format!("[{PING},{notification},{}]", PING.replace(r#""a""#, "7"));
     let (status, text) = parts(&raw_client(proxy.address, &post(&batch, "")).await);
@@ -150,7 +150,7 @@ async fn hear(socket: &WsTransport) -> String {
 async fn a_web_socket_client_of_an_http_server_is_told_and_may_go_on() {
     for conduct in [Conduct::HangUp, Conduct::Reset, Conduct::BreakOff] {
         let url = http_server(conduct).await;
-        let proxy = Proxy::to(&url, Policy::observe(), &EntranceSettings::default()).await;
+        let proxy = Proxy::to(&url, Policy::observe(), &ProxiedServerSettings::default()).await;
         let client = open(&proxy).await;
         for _ in 0..2 {
             say(&client, PING).await;
@@ -165,7 +165,7 @@ async fn a_web_socket_client_of_an_http_server_is_told_and_may_go_on() {
 async fn clients_of_a_web_socket_server_are_told_or_disconnected() {
     let listener = WsListener::bind("127.0.0.1:0", WsServerSettings::default()).await.unwrap();
     let url = format!("ws://{}/", listener.local_addr());
-    let proxy = Proxy::to(&url, Policy::observe(), &EntranceSettings::default()).await;
+    let proxy = Proxy::to(&url, Policy::observe(), &ProxiedServerSettings::default()).await;
     // Over HTTP.
     let request = post(INITIALIZE, "");
     let asking = raw_client(proxy.address, &request);

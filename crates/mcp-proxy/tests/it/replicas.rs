@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 
 use mcp_core::SessionStore;
 use mcp_proxy::{
-    EntranceSettings, Policy,
+    Policy, ProxiedServerSettings,
     store::{MemoryStore, StoreSettings},
 };
 use mcp_sdk::{
@@ -140,7 +140,8 @@ fn found_in(outcome: &Outcome, id: &str) -> Vec<(String, String)> {
 
 async fn check_same(policy: Policy) {
     let upstream = server().await;
-    let alone = vec![Proxy::with(upstream, policy.clone(), &EntranceSettings::default()).await];
+    let alone =
+        vec![Proxy::with(upstream, policy.clone(), &ProxiedServerSettings::default()).await];
     let (lines, found) = results(alone).await;
     let rules: Vec<&str> = found
         .iter()

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use mcp_proxy::{Access, Entrance, EntranceSettings, Policy, Routes, metrics::Metrics};
+use mcp_proxy::{Access, Policy, ProxiedServer, ProxiedServerSettings, Routes, metrics::Metrics};
 use mcp_transport::http::server::{ServeSettings, serve};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -30,14 +30,14 @@ async fn each_prefix_leads_to_its_server_and_is_named_everywhere() {
     let (files, files_got) = raw_server(100, answer("files").into_bytes()).await;
     let (git, git_got) = raw_server(100, answer("git").into_bytes()).await;
     let recording = Recording::new(Policy::observe());
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.token = Some("right".into());
     let mut routes = Vec::new();
     for (name, upstream) in [("files", files), ("files/git", git)] {
         settings.name = Some(name.into());
         let tap = recording.tap.for_upstream(name.into());
         let url = format!("http://{upstream}/mcp");
-        let entrance = Entrance::to_url(&url, &Access::default(), &tap, &settings).unwrap();
+        let entrance = ProxiedServer::to_url(&url, &Access::default(), &tap, &settings).unwrap();
         routes.push((format!("/{name}").parse().unwrap(), entrance));
     }
     let routes = Routes::new(routes, settings);
@@ -87,10 +87,10 @@ async fn figures_have_the_name_of_the_server() {
     let mut count = metrics.watcher();
     let recording = Recording::watched(
         Policy::observe(),
-        Box::new(move |passage| {
-            let observation = passage.observation.unwrap();
+        Box::new(move |event| {
+            let observation = event.observation.unwrap();
             names.lock().unwrap().push(observation.upstream().cloned());
-            count(passage);
+            count(event);
         }),
     );
     let tap = recording.tap.for_upstream("git".into());

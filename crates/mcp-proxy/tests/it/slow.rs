@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, time::Duration};
 
-use mcp_proxy::{EntranceSettings, Policy};
+use mcp_proxy::{Policy, ProxiedServerSettings};
 use serde_json::Value;
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
@@ -23,7 +23,7 @@ fn pong(id: usize) -> String {
 async fn a_server_that_accepts_and_says_nothing_is_given_up_on() {
     // Its connections are established, but nobody reads from them.
     let silent = TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.answer_timeout = Duration::from_millis(200);
     for policy in [Policy::observe(), Policy::enforce()] {
         let proxy = Proxy::with(silent.local_addr().unwrap(), policy, &settings).await;

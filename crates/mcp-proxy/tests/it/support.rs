@@ -9,7 +9,8 @@ use std::{
 
 use mcp_core::SessionStore;
 use mcp_proxy::{
-    Access, Counts, Entrance, EntranceSettings, Policy, Recorder, Tap, TapSettings, Watcher,
+    Access, Counts, Policy, ProxiedServer, ProxiedServerSettings, Recorder, Tap, TapSettings,
+    Watcher,
 };
 use mcp_rules::{Engine, LineReader, Observer, RecordingInfo, Settings};
 use mcp_schema::Schemas;
@@ -25,7 +26,7 @@ use tokio::{
 pub(crate) struct Proxy {
     pub(crate) address: SocketAddr,
     pub(crate) recording: Recording,
-    entrance: Entrance,
+    entrance: ProxiedServer,
     serving: JoinHandle<()>,
 }
 
@@ -47,18 +48,18 @@ pub(crate) struct Outcome {
 
 impl Proxy {
     pub(crate) async fn start(upstream: SocketAddr, policy: Policy) -> Proxy {
-        Proxy::with(upstream, policy, &EntranceSettings::default()).await
+        Proxy::with(upstream, policy, &ProxiedServerSettings::default()).await
     }
 
     pub(crate) async fn with(
         upstream: SocketAddr,
         policy: Policy,
-        settings: &EntranceSettings,
+        settings: &ProxiedServerSettings,
     ) -> Proxy {
         Proxy::to(&format!("http://{upstream}/mcp"), policy, settings).await
     }
 
-    pub(crate) async fn to(url: &str, policy: Policy, settings: &EntranceSettings) -> Proxy {
+    pub(crate) async fn to(url: &str, policy: Policy, settings: &ProxiedServerSettings) -> Proxy {
         Proxy::reaching(url, &Access::default(), policy, settings).await
     }
 
@@ -66,10 +67,10 @@ impl Proxy {
         url: &str,
         access: &Access,
         policy: Policy,
-        settings: &EntranceSettings,
+        settings: &ProxiedServerSettings,
     ) -> Proxy {
         let recording = Recording::new(policy);
-        let entrance = Entrance::to_url(url, access, &recording.tap, settings).unwrap();
+        let entrance = ProxiedServer::to_url(url, access, &recording.tap, settings).unwrap();
         Proxy::serving(entrance, recording).await
     }
 
@@ -80,9 +81,9 @@ impl Proxy {
         store: Box<dyn SessionStore>,
     ) -> Proxy {
         let recording = Recording::sharing(policy, store);
-        let (url, settings) = (format!("http://{upstream}/mcp"), EntranceSettings::default());
+        let (url, settings) = (format!("http://{upstream}/mcp"), ProxiedServerSettings::default());
         let entrance =
-            Entrance::to_url(&url, &Access::default(), &recording.tap, &settings).unwrap();
+            ProxiedServer::to_url(&url, &Access::default(), &recording.tap, &settings).unwrap();
         Proxy::serving(entrance, recording).await
     }
 
@@ -90,15 +91,15 @@ impl Proxy {
     pub(crate) async fn starting(
         command: &[OsString],
         policy: Policy,
-        settings: &EntranceSettings,
+        settings: &ProxiedServerSettings,
     ) -> Proxy {
         let recording = Recording::new(policy);
         let (program, arguments) = command.split_first().unwrap();
-        let entrance = Entrance::to_command(program, arguments, &recording.tap, settings);
+        let entrance = ProxiedServer::to_command(program, arguments, &recording.tap, settings);
         Proxy::serving(entrance, recording).await
     }
 
-    async fn serving(entrance: Entrance, recording: Recording) -> Proxy {
+    async fn serving(entrance: ProxiedServer, recording: Recording) -> Proxy {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let mut settings = ServeSettings::default();
@@ -157,8 +158,8 @@ impl Recording {
                 policy,
                 recorder: Some(Recorder::create(&record, "").unwrap()),
                 watchers: {
-                    let own: Watcher = Box::new(move |passage| {
-                        let findings = passage.findings.iter();
+                    let own: Watcher = Box::new(move |event| {
+                        let findings = event.findings.iter();
                         let texts = findings.map(|finding| serde_json::to_string(finding).unwrap());
                         seen.lock().unwrap().extend(texts);
                     });

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use mcp_proxy::{Access, Entrance, EntranceSettings, Policy};
+use mcp_proxy::{Access, Policy, ProxiedServer, ProxiedServerSettings};
 use mcp_sdk::{
     Client, NoArguments, Server,
     transport::{
@@ -103,7 +103,7 @@ async fn servers_over_tls_are_trusted_by_the_given_certificates_only() {
     for url in [https_server(&right).await, wss_server(&right).await] {
         for (authority, trusted) in [(&right, true), (&wrong, false)] {
             let access = Access::default().trusting(authority.pem().as_bytes()).unwrap();
-            let settings = EntranceSettings::default();
+            let settings = ProxiedServerSettings::default();
             let proxy = Proxy::reaching(&url, &access, Policy::enforce(), &settings).await;
             let http = format!("http://{}/mcp", proxy.address);
             let web_socket = format!("ws://{}/mcp", proxy.address);
@@ -133,9 +133,9 @@ async fn clients_are_served_over_tls_and_known_by_their_certificates() {
     let recording = Recording::new(Policy::observe());
     let upstream = https_server(&authority).await;
     let access = Access::default().trusting(authority.pem().as_bytes()).unwrap();
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.secure = true;
-    let entrance = Entrance::to_url(&upstream, &access, &recording.tap, &settings).unwrap();
+    let entrance = ProxiedServer::to_url(&upstream, &access, &recording.tap, &settings).unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let port = listener.local_addr().unwrap().port();
     let never = std::future::pending();

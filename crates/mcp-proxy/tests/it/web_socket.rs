@@ -4,7 +4,7 @@ use std::{ffi::OsString, io::Write as _, net::SocketAddr, os::unix::net::UnixStr
 
 use mcp_core::{Inbound, Outbound, OutboundRole, Transport as _, TransportError};
 use mcp_proxy::{
-    Access, EntranceSettings, Policy,
+    Access, Policy, ProxiedServerSettings,
     bridge::remote::{Remote, RemoteSettings, run_over},
 };
 use mcp_sdk::{
@@ -128,7 +128,7 @@ fn policies() -> [Policy; 2] {
 async fn a_web_socket_client_reaches_every_kind_of_server() {
     for revision in ERAS {
         for policy in policies() {
-            let settings = EntranceSettings::default();
+            let settings = ProxiedServerSettings::default();
             let command: [OsString; 1] = [program().into()];
             for (proxy, wire) in [
                 (Proxy::to(&ws_server().await, policy.clone(), &settings).await, "ws"),
@@ -154,7 +154,8 @@ async fn an_http_client_reaches_a_web_socket_server() {
     for revision in ERAS {
         for policy in policies() {
             let proxy =
-                Proxy::to(&ws_server().await, policy.clone(), &EntranceSettings::default()).await;
+                Proxy::to(&ws_server().await, policy.clone(), &ProxiedServerSettings::default())
+                    .await;
             let url = format!("http://{}/mcp", proxy.address);
             let client = builder(revision).connect_http(&url).await.unwrap();
             client.list_tools(None).await.unwrap();
@@ -228,7 +229,7 @@ async fn a_lost_web_socket_fails_who_waits_and_is_opened_again() {
     say(PING).unwrap();
     let answer = hear().await;
     let message = answer["error"]["message"].as_str().unwrap();
-    assert!(message.contains("begin a new conversation"), "{message}");
+    assert!(message.contains("start a new conversation"), "{message}");
     say(INITIALIZE).unwrap();
     let server = listener.accept().await.unwrap();
     assert_eq!(hear_text(&server).await, INITIALIZE);
@@ -262,7 +263,7 @@ const LAST_WORD: &str = r#"{"jsonrpc":"2.0","id":"last","method":"ping"}"#;
 async fn faults_are_found_live_as_in_the_record() {
     for policy in policies() {
         let (url, server) = manual_server().await;
-        let proxy = Proxy::to(&url, policy, &EntranceSettings::default()).await;
+        let proxy = Proxy::to(&url, policy, &ProxiedServerSettings::default()).await;
         let client = open(proxy.address).await;
         let server = server.await.unwrap();
         say(&client, INITIALIZE).await;
@@ -286,7 +287,7 @@ async fn faults_are_found_live_as_in_the_record() {
 #[tokio::test(flavor = "multi_thread")]
 async fn what_breaks_the_protocol_does_not_pass_under_enforcement() {
     let (url, server) = manual_server().await;
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.max_message = 1000;
     let proxy = Proxy::to(&url, Policy::enforce(), &settings).await;
     let client = open(proxy.address).await;
@@ -342,7 +343,7 @@ async fn observed_frames_pass_as_they_are() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let url = format!("ws://{address}/path");
-    let proxy = Proxy::to(&url, Policy::observe(), &EntranceSettings::default()).await;
+    let proxy = Proxy::to(&url, Policy::observe(), &ProxiedServerSettings::default()).await;
     let accepting = tokio::spawn(async move {
         let (mut stream, _) = listener.accept().await.unwrap();
         let head = read_head(&mut stream).await;
@@ -396,7 +397,7 @@ async fn observed_frames_pass_as_they_are() {
 #[tokio::test(flavor = "multi_thread")]
 async fn broken_frames_end_the_connection_under_enforcement() {
     let (url, server) = manual_server().await;
-    let proxy = Proxy::to(&url, Policy::enforce(), &EntranceSettings::default()).await;
+    let proxy = Proxy::to(&url, Policy::enforce(), &ProxiedServerSettings::default()).await;
     let (mut client, _) = raw_open(proxy.address, "").await;
     let server = server.await.unwrap();
     // Not masked.
@@ -411,7 +412,7 @@ async fn broken_frames_end_the_connection_under_enforcement() {
 #[tokio::test(flavor = "multi_thread")]
 async fn clients_that_may_not_connect_are_refused() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.token = Some("right".into());
     let command: [OsString; 1] = ["cat".into()];
     for proxy in [
@@ -435,7 +436,7 @@ async fn clients_that_may_not_connect_are_refused() {
 async fn a_web_socket_server_that_cannot_be_reached_is_named() {
     let gone = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let url = format!("ws://{gone}/");
-    let proxy = Proxy::to(&url, Policy::observe(), &EntranceSettings::default()).await;
+    let proxy = Proxy::to(&url, Policy::observe(), &ProxiedServerSettings::default()).await;
     let (mut stream, head) = raw_open(proxy.address, "Connection: close\r\n").await;
     assert!(head.starts_with("HTTP/1.1 502"), "{head}");
     let mut body = Vec::new();
@@ -466,7 +467,7 @@ async fn a_web_socket_server_that_cannot_be_reached_is_named() {
 #[tokio::test(flavor = "multi_thread")]
 async fn each_connection_has_a_child_that_ends_with_it() {
     let command: [OsString; 1] = [program().into()];
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.max_children = 2;
     let proxy = Proxy::starting(&command, Policy::observe(), &settings).await;
     let (first, second) = (open(proxy.address).await, open(proxy.address).await);

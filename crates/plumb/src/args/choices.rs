@@ -60,7 +60,7 @@ pub(crate) enum LogFormat {
     Json,
 }
 
-/// What a proxy logs: this, and what is more important.
+/// The least important log messages that a proxy writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum LogLevel {
     Off,
@@ -71,7 +71,7 @@ pub(crate) enum LogLevel {
     Trace,
 }
 
-/// Whose messages a proxy holds back if they break the protocol.
+/// The sides whose messages a proxy blocks if they break the protocol.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Enforced {
     Both,

@@ -2,9 +2,9 @@
 
 pub(super) const PLUMB: &str = "\
 Examples:
-  plumb check trace.jsonl            find out what is wrong with a recording
-  plumb explain params-invalid       why it matters and how to fix it
-  plumb schema tools/call            what a method takes and returns
+  plumb check trace.jsonl            check a recording
+  plumb explain params-invalid       explain a rule
+  plumb schema tools/call            show the params and result of a method
 
 Exit codes: 0 clean, 1 findings of severity error, 2 could not run.";
 
@@ -21,39 +21,41 @@ Examples:
   plumb check --write-baseline plumb-baseline.json traces/
   plumb check --baseline plumb-baseline.json traces/
 
-human shows the first 10 findings per rule, severity and side in a file and counts the rest; sarif
-and junit, which print at the end, show the first 5000; json and github show everything as it is
-found. --max-findings changes the limit for any format.
+The human format shows the first 10 findings per file, rule, severity and side, and counts the rest;
+sarif and junit, which print at the end, show the first 5000; json and github show every finding as
+soon as it is found. --max-findings changes the limit for any format.
 
-If several --rule options match a rule, the most specific one counts: a name before a pattern, a
-pattern before a layer.
+If several --rule options match a rule, the most specific one wins: a name over a pattern, a pattern
+over a layer.
 
 A baseline identifies findings by rule, sender, method, position and message, not by line. Findings
-in it do not fail the check; entries that no longer occur are listed, and do not fail it either.
+in it do not affect the exit code. Entries that no longer occur are listed, and do not affect it either.
 
 Exit codes: 0 clean, 1 findings of severity error (see --fail-on), 2 could not run.";
 
 pub(super) const PROXY: &str = "\
 Examples:
-  plumb proxy -- npx -y my-server               put this into a client's configuration as it is
-  plumb proxy --record traces/ -- npx my-server keep what is sent, for plumb check
+  plumb proxy -- npx -y my-server               the command to put into a client's configuration
+  plumb proxy --record traces/ -- npx my-server record the traffic, for plumb check
   plumb proxy --tail -- ./my-server             show every message on standard error
-  plumb proxy --enforce -- ./my-server          hold back what breaks the protocol
+  plumb proxy --enforce -- ./my-server          hold back messages that break the protocol
   plumb proxy --listen 127.0.0.1:8900 --upstream http://127.0.0.1:3000/mcp
   plumb proxy --upstream https://example.com/mcp
-                                                a client that only starts programs, a remote server
+                                                connect a client that only starts programs
+                                                to a remote server
   plumb proxy --listen 127.0.0.1:8900 -- ./my-server
-                                                HTTP or WebSocket clients, a server that is started
+                                                start a server for HTTP and WebSocket clients
   plumb proxy --listen 127.0.0.1:8900 --upstream /a=http://a.test/mcp --upstream /b=ws://b.test/
-                                                several servers, each below a path of its own
+                                                several servers, each at its own path
 
-Bytes pass untouched unless --enforce is given; between different transports, messages do. Findings
-go to standard error, which clients usually keep in a log; standard output belongs to the protocol.
+Without --enforce, bytes are forwarded unchanged, or messages if the two sides use different
+transports. Findings go to standard error, which clients usually keep in a log; standard output
+carries the protocol.
 
-With --listen and a command, every session has a server of its own, and all requests without a
+With --listen and a command, every session gets its own server process; all requests without a
 session (2026-07-28) share one.
 
-Exit codes: that of the server; 2 if it could not be started. With --listen or --upstream: 0.";
+Exit codes: the server's own, or 2 if it could not be started. With --listen or --upstream: 0.";
 
 pub(super) const SCHEMA: &str = "\
 Examples:
@@ -74,7 +76,7 @@ Examples:
   plumb explain \"$(plumb check --format json trace.jsonl | head -1)\"
   plumb check --format json trace.jsonl | plumb explain -
 
-Findings are shown before the explanation of their rule; each rule is explained once.";
+Findings are printed before the explanation of their rule; each rule is explained once.";
 
 pub(super) const COMPLETIONS: &str = "\
 Examples:

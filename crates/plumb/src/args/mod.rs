@@ -40,8 +40,8 @@ pub(crate) use self::{
 };
 use crate::selector::Selector;
 
-/// Checks Model Context Protocol traffic against the specification and shows exactly where it
-/// breaks.
+/// Check Model Context Protocol traffic against the specification and show exactly where it breaks
+/// it.
 #[derive(Debug, Parser)]
 #[command(name = "plumb", version, after_help = examples::PLUMB, disable_help_subcommand = true)]
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]
@@ -58,19 +58,19 @@ pub(crate) enum Command {
     /// Validate recorded traffic
     #[command(after_help = examples::CHECK)]
     Check(Box<CheckArgs>),
-    /// Test a server: ask it everything, and show what it gets wrong
+    /// Test a server or a client by talking to it, and report what it gets wrong
     #[command(after_help = test::TEST)]
     Test(Box<TestArgs>),
-    /// Be the server that a client under test starts
+    /// Run as the server that a client under test starts
     #[command(hide = true)]
     TestServer(TestServerArgs),
-    /// Pin what a server offers in a file, or compare with it
+    /// Record what a server offers in a lock file, or compare it with one
     #[command(after_help = lock::LOCK)]
     Lock(Box<LockArgs>),
-    /// Pass traffic between a client and a server, and show what is wrong with it
+    /// Relay traffic between a client and a server, and report what is wrong with it
     #[command(after_help = examples::PROXY)]
     Proxy(Box<ProxyArgs>),
-    /// See a conversation and what is wrong with it in a browser
+    /// Open a browser page that shows a conversation and what is wrong with it
     #[command(after_help = inspect::INSPECT)]
     Inspect(InspectArgs),
     /// Show the methods and definitions of a revision
@@ -82,25 +82,25 @@ pub(crate) enum Command {
     /// Explain what a rule checks, why it matters and how to fix it
     #[command(after_help = examples::EXPLAIN)]
     Explain(ExplainArgs),
-    /// Put the proxy into the configuration of a client, or take it out again
+    /// Add the proxy to the configuration of a client, or remove it again
     #[command(after_help = recordings::WRAP)]
     Wrap(WrapArgs),
-    /// Show the messages of a recording while it is written
+    /// Follow a recording as it is written, and show its messages
     #[command(after_help = recordings::TAIL)]
     Tail(TailArgs),
-    /// Compare two recordings of the same conversation, from both sides of a middlebox
+    /// Compare recordings of one conversation from both sides of a middlebox
     #[command(after_help = recordings::DIFF)]
     Diff(DiffArgs),
-    /// Mask the secrets in a recording, so that it can be shared
+    /// Mask the secrets in a recording before sharing it
     #[command(after_help = recordings::REDACT)]
     Redact(RedactArgs),
-    /// Serve a recording: the recorded answers to the recorded requests, without the server
+    /// Serve the recorded answers to recorded requests, without the server
     #[command(after_help = mock::MOCK)]
     Mock(MockArgs),
-    /// Send the client's side of a recording to a server again, and show what differs
+    /// Send the client's side of a recording to a server, and compare the answers
     #[command(after_help = replay::REPLAY)]
     Replay(Box<ReplayArgs>),
-    /// Write a completion script for a shell to standard output
+    /// Print a completion script for a shell
     #[command(after_help = examples::COMPLETIONS)]
     Completions(CompletionsArgs),
 }
@@ -108,108 +108,114 @@ pub(crate) enum Command {
 #[derive(Debug, Default, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct CheckArgs {
-    /// Traces, NDJSON, HAR captures, directories or glob patterns; `-` is standard input
+    /// Recordings, NDJSON files, HAR captures, directories or glob patterns; `-` for standard input
     #[arg(value_name = "FILES")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
-    /// Who sent the messages, for files that do not say
+    /// The side that sent the messages, for files that do not say
     #[arg(long, value_name = "SIDE", value_parser = side(), help_heading = RULES)]
     pub(crate) from: Option<Side>,
-    /// Assume that recordings begin where their sessions begin, even if the traffic does not show
-    /// it
+    /// Assume that every recording starts at the beginning of its sessions, even if the traffic
+    /// does not show it
     #[arg(long, help_heading = RULES)]
     pub(crate) from_start: bool,
-    /// Output format: for people, one finding per line, code scanning, test reports, workflow runs
+    /// Output format: human, JSON Lines, SARIF for code scanning, JUnit XML or GitHub annotations
     #[arg(long, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Option<Format>,
-    /// Show the first N findings, or `all`, and count the rest [default: depends on the format]
+    /// Maximum number of findings to show, or `all`; the rest are counted [default: depends on the
+    /// format]
     #[arg(long, value_name = "N", value_parser = max_findings, help_heading = OUTPUT)]
     pub(crate) max_findings: Option<MaxFindings>,
-    /// The lowest severity that makes the exit code 1 [default: error]
+    /// Lowest severity that sets exit code 1 [default: error]
     #[arg(long, value_name = "SEVERITY", value_parser = fail_on(), help_heading = OUTPUT)]
     pub(crate) fail_on: Option<FailOn>,
-    /// Hide the findings listed in this file, and report which of them are gone
+    /// Hide the findings listed in this file, and report those that no longer occur
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) baseline: Option<PathBuf>,
     /// Ignore the baseline in plumb.toml
     #[arg(long, conflicts_with = "baseline", help_heading = OUTPUT)]
     pub(crate) no_baseline: bool,
-    /// Write a baseline of everything found, and do not fail on it
+    /// Write all findings to this baseline file, and exit with 0
     #[arg(long, value_name = "FILE", conflicts_with_all = ["baseline", "no_baseline"], help_heading = OUTPUT)]
     pub(crate) write_baseline: Option<PathBuf>,
-    /// Print the schemas and configuration in use, and the number of files
+    /// Also print the schemas and configuration in use, and the number of files
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) verbose: bool,
-    /// Print only findings and warnings about schemas: no summary, progress bar or notes
+    /// Print only findings and schema warnings: no summary, progress bar or notes
     #[arg(short, long, conflicts_with = "verbose", help_heading = OUTPUT)]
     pub(crate) quiet: bool,
-    /// Worker threads [default: one per core]
+    /// Number of worker threads [default: one per core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
 }
 
-/// What traffic is judged by.
+/// The settings that traffic is judged by.
 #[derive(Debug, Default, ClapArgs)]
 pub(crate) struct JudgingArgs {
-    /// Check against the revision the peers agree on, or against this one [default: auto]
+    /// Protocol revision to check against; `auto` is the one that the peers agree on [default:
+    /// auto]
     #[arg(long, value_name = "REVISION", value_parser = revision_choice(), help_heading = RULES)]
     pub(crate) revision: Option<RevisionChoice>,
-    /// A named set of settings, built in or from plumb.toml [default: spec]
+    /// Profile to start from, built in or from plumb.toml [default: spec]
     #[arg(long, value_name = "NAME", value_parser = profile_name(), help_heading = RULES)]
     pub(crate) profile: Option<String>,
-    /// Set a rule, a pattern of rules or `layer:NAME` to error, warn or off; may be repeated
+    /// Set a rule, a pattern such as `capability-*`, or `layer:NAME` to error, warn or off; may be
+    /// repeated
     #[arg(long = "rule", value_name = "RULE=LEVEL", value_parser = rule_setting, help_heading = RULES)]
     pub(crate) rules: Vec<(Selector, Setting)>,
-    /// Use an official-format schema from a file or URL instead of the embedded one; may be repeated
+    /// Use a schema in the official format from a file or URL instead of the embedded one; may be
+    /// repeated
     #[arg(long = "schema", value_name = "[REVISION=]PATH|URL", help_heading = RULES)]
     pub(crate) schemas: Vec<String>,
-    /// Fail if a schema given with --schema cannot be used, instead of falling back
+    /// Fail if a schema given with --schema cannot be used, instead of falling back to the embedded
+    /// one
     #[arg(long, help_heading = RULES)]
     pub(crate) schema_required: bool,
-    /// Read this file instead of the plumb.toml here or in a parent directory
+    /// Configuration file [default: plumb.toml in this directory or the nearest parent]
     #[arg(long, value_name = "FILE")]
     pub(crate) config: Option<PathBuf>,
-    /// Read no plumb.toml
+    /// Ignore plumb.toml
     #[arg(long, conflicts_with = "config")]
     pub(crate) no_config: bool,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct SchemaArgs {
-    /// A definition such as `Tool`, or a method such as `tools/call`; lists both if left out
+    /// A definition such as `Tool` or a method such as `tools/call` [default: list all of them]
     #[arg(value_name = "DEFINITION|METHOD")]
     pub(crate) name: Option<String>,
-    /// Which revision
+    /// Protocol revision
     #[arg(long, value_name = "REVISION", value_parser = revision(), default_value = Revision::LATEST.as_str())]
     pub(crate) revision: Revision,
-    /// human for reading, json for programs (with everything a definition refers to)
+    /// Output format; json includes every definition that is referred to
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub(crate) format: SchemaFormat,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct RulesArgs {
-    /// How to print them
+    /// Output format
     #[arg(long, value_name = "FORMAT", default_value = "human")]
     pub(crate) format: RulesFormat,
-    /// Only rules that apply to this revision
+    /// Show only rules that apply to this revision
     #[arg(long, value_name = "REVISION", value_parser = revision())]
     pub(crate) revision: Option<Revision>,
-    /// Only rules in this layer
+    /// Show only rules in this layer
     #[arg(long, value_name = "LAYER", value_parser = layer())]
     pub(crate) layer: Option<Layer>,
-    /// Only rules this profile includes, with its levels
+    /// Show only rules that this profile includes, at its levels
     #[arg(long, value_name = "NAME", value_parser = profile_name())]
     pub(crate) profile: Option<String>,
-    /// Take profiles from this file instead of the plumb.toml here or in a parent directory
+    /// Configuration file to take profiles from [default: plumb.toml in this directory or the
+    /// nearest parent]
     #[arg(long, value_name = "FILE", requires = "profile")]
     pub(crate) config: Option<PathBuf>,
 }
 
 #[derive(Debug, ClapArgs)]
 pub(crate) struct ExplainArgs {
-    /// Names of rules, or findings as `check --format json` prints them; `-` is standard input
+    /// Rule names, or findings as printed by `plumb check --format json`; `-` for standard input
     #[arg(value_name = "RULE", required = true, value_parser = rule_name(), hide_possible_values = true)]
     pub(crate) rules: Vec<String>,
 }

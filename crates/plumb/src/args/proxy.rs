@@ -9,9 +9,9 @@ use super::{
     values::size,
 };
 
-const UPSTREAM: &str = "Access to the server at --upstream";
+const UPSTREAM: &str = "Access to the upstream server";
 const LIMITS: &str = "Limits";
-const REPLICAS: &str = "Several replicas of this proxy";
+const REPLICAS: &str = "Replicas";
 
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
@@ -19,54 +19,57 @@ pub(crate) struct ProxyArgs {
     /// The server to start, with its arguments
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
-    /// Serve clients over HTTP and WebSocket on this address, instead of one client on the standard
-    /// streams
+    /// Serve HTTP and WebSocket clients on this address, instead of one client on standard input
+    /// and output
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) listen: Option<String>,
-    /// Pass messages on to the server at this URL (http, https, ws or wss), instead of starting one;
-    /// with --listen there may be several, each below a path of its own: /files=http://…/mcp
+    /// Forward to the server at this URL (http, https, ws or wss), instead of starting one; with
+    /// --listen, may be repeated with a path prefix for each server: /files=http://…/mcp
     #[arg(long, value_name = "[/PREFIX=]URL", conflicts_with = "command")]
     pub(crate) upstream: Vec<UpstreamArg>,
-    /// A file with a token that is sent to the server as `Authorization: Bearer`
+    /// File with the token to send to the server as `Authorization: Bearer`
     #[arg(long, value_name = "FILE", requires = "upstream", help_heading = UPSTREAM)]
     pub(crate) upstream_auth_token_file: Option<PathBuf>,
-    /// A file with headers that are sent to the server, each on a line as `Name: value`. Secrets are
-    /// not taken from the command line itself, which other users of this machine can see
+    /// File with headers to send to the server, one `Name: value` per line. There is no option for
+    /// a header itself, since other users of this machine can see the command line
     #[arg(long, value_name = "FILE", requires = "upstream", help_heading = UPSTREAM)]
     pub(crate) upstream_header_file: Option<PathBuf>,
-    /// A header that is sent to the server, with the value of an environment variable; may be
+    /// Send this header to the server, with its value taken from an environment variable; may be
     /// repeated
     #[arg(long, value_name = "NAME=VARIABLE", requires = "upstream", help_heading = UPSTREAM)]
     pub(crate) upstream_header_env: Vec<HeaderFromEnvironment>,
-    /// A file with the certificates (PEM) to trust the server by, instead of those of the system
+    /// File with the CA certificates (PEM) to verify the server against, instead of those of the
+    /// system
     #[arg(long, value_name = "FILE", requires = "upstream", help_heading = UPSTREAM)]
     pub(crate) upstream_ca: Option<PathBuf>,
-    /// A host, besides this machine, that HTTP clients may address; may be repeated
+    /// Also accept HTTP requests addressed to this host; by default only this machine is accepted;
+    /// may be repeated
     #[arg(long = "allow-host", value_name = "HOST", requires = "listen")]
     pub(crate) hosts: Vec<String>,
-    /// An origin, besides this machine, whose pages may send requests; may be repeated
+    /// Also accept requests from web pages of this origin; by default only this machine is
+    /// accepted; may be repeated
     #[arg(long = "allow-origin", value_name = "ORIGIN", requires = "listen")]
     pub(crate) origins: Vec<String>,
-    /// A file with the token that HTTP clients must send as `Authorization: Bearer`
+    /// File with the token that HTTP clients must send as `Authorization: Bearer`
     #[arg(long, value_name = "FILE", requires = "listen")]
     pub(crate) auth_token_file: Option<PathBuf>,
-    /// A file with the certificates (PEM) of this proxy, to serve clients over TLS
+    /// File with the certificate chain (PEM) of the proxy, to serve clients over TLS
     #[arg(long, value_name = "FILE", requires = "listen", requires = "tls_key")]
     pub(crate) tls_cert: Option<PathBuf>,
-    /// A file with the private key (PEM) of --tls-cert
+    /// File with the private key (PEM) for --tls-cert
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) tls_key: Option<PathBuf>,
-    /// A file with certificates (PEM): only clients with a certificate signed by one of them are
-    /// served. Takes the place of a token
+    /// File with CA certificates (PEM); only clients with a certificate signed by one of them are
+    /// served. Replaces the token
     #[arg(long, value_name = "FILE", requires = "tls_cert")]
     pub(crate) client_ca: Option<PathBuf>,
-    /// Listen beyond this machine without a token or certificates of clients
+    /// Allow listening beyond this machine without a token or client certificates
     #[arg(long, requires = "listen")]
     pub(crate) insecure: bool,
-    /// How many copies of the server HTTP clients may have running, one for each session
+    /// Maximum number of server processes for HTTP clients, one per session
     #[arg(long, value_name = "NUMBER", default_value_t = 100, requires = "listen", help_heading = LIMITS)]
     pub(crate) max_children: u16,
-    /// How many connections clients may have; beyond it idle ones are closed, then new ones wait
+    /// Maximum number of client connections; at the limit, idle ones are closed, then new ones wait
     #[arg(
         long,
         value_name = "NUMBER",
@@ -76,7 +79,7 @@ pub(crate) struct ProxyArgs {
         help_heading = LIMITS
     )]
     pub(crate) max_connections: u32,
-    /// How much may be held at once of messages that are not complete or wait to be sent
+    /// Maximum memory for messages that are incomplete or waiting to be sent
     #[arg(
         long,
         value_name = "SIZE",
@@ -86,7 +89,7 @@ pub(crate) struct ProxyArgs {
         help_heading = LIMITS
     )]
     pub(crate) max_buffered: u64,
-    /// Seconds until a server at --upstream has to begin its answer to an HTTP request
+    /// Seconds that a server at --upstream may take to begin its answer to an HTTP request
     #[arg(
         long,
         value_name = "SECONDS",
@@ -95,22 +98,23 @@ pub(crate) struct ProxyArgs {
         help_heading = LIMITS
     )]
     pub(crate) answer_timeout: u32,
-    /// Share sessions with other replicas of this proxy through Redis or Valkey, such as
-    /// `redis://127.0.0.1:6379/0`, or `rediss://` for TLS
+    /// Share sessions with other replicas of this proxy through the Redis or Valkey at this URL,
+    /// such as `redis://127.0.0.1:6379/0`, or `rediss://` for TLS
     #[arg(long, value_name = "URL", requires = "listen", help_heading = REPLICAS)]
     pub(crate) store: Option<String>,
-    /// Trust a store at `rediss://` by the certificates in this file alone (PEM)
+    /// File with the CA certificates (PEM) to verify a store at `rediss://` against, instead of
+    /// those of the system
     #[arg(long, value_name = "FILE", requires = "store", help_heading = REPLICAS)]
     pub(crate) store_ca: Option<PathBuf>,
-    /// A file with the key that replicas seal session ids with, at least 32
-    /// bytes; without it they keep one in the store
+    /// File with the key that replicas encrypt session ids with, at least 32 bytes [default: a key
+    /// kept in the store]
     #[arg(long, value_name = "FILE", requires = "listen", help_heading = REPLICAS)]
     pub(crate) store_key_file: Option<PathBuf>,
-    /// Where other replicas reach this one, if not where it listens
+    /// Address at which other replicas reach this one [default: the address of --listen]
     #[arg(long, value_name = "HOST:PORT", requires = "listen", help_heading = REPLICAS)]
     pub(crate) advertise: Option<String>,
-    /// Hold back what breaks the protocol, and answer in the other side's place; `--enforce=client` or
-    /// `=server` only what that side sends
+    /// Hold back messages that break the protocol, and answer the sender with an error;
+    /// `--enforce=client` or `=server` does so only for what that side sends
     #[arg(
         long,
         value_name = "SIDE",
@@ -119,8 +123,8 @@ pub(crate) struct ProxyArgs {
         default_missing_value = "both"
     )]
     pub(crate) enforce: Option<Enforced>,
-    /// Report what the server offers otherwise than `plumb lock` has written, and with --enforce
-    /// hold it back [default: plumb.lock]
+    /// Report where the server differs from a lock file written by `plumb lock`, and with --enforce
+    /// hold back what differs [default: plumb.lock]
     #[arg(
         long,
         value_name = "FILE",
@@ -129,57 +133,58 @@ pub(crate) struct ProxyArgs {
         default_missing_value = LOCK_FILE
     )]
     pub(crate) locked: Option<PathBuf>,
-    /// Write the traffic to this file, or to a new file in this directory
+    /// Record the traffic to this file, or to a new file in this directory
     #[arg(long, value_name = "FILE|DIR")]
     pub(crate) record: Option<PathBuf>,
-    /// Begin another file when this one would grow beyond a size such as 100M; older ones are
-    /// numbered
+    /// Start a new file when the recording would grow beyond this size, such as 100M; older files
+    /// are numbered
     #[arg(long, value_name = "SIZE", requires = "record", value_parser = size)]
     pub(crate) record_max_size: Option<u64>,
-    /// Write every conversation to a file of its own, in the directory that --record names
+    /// Record every conversation to its own file, in the directory given with --record
     #[arg(long, requires = "record")]
     pub(crate) record_per_session: bool,
-    /// Keep only the newest N finished files, and delete older ones
+    /// Keep only the N newest finished files, and delete older ones
     #[arg(long, value_name = "N", requires = "record")]
     pub(crate) record_keep: Option<u16>,
-    /// Mask what looks like a secret in the recording, as `plumb redact` does
+    /// Mask likely secrets in the recording, as `plumb redact` does
     #[arg(long, requires = "record")]
     pub(crate) redact: bool,
-    /// Also mask what this JSON pointer leads to in messages; `*` is any one member or element; may
-    /// be repeated
+    /// Also mask the value at this JSON pointer in every message; `*` matches any one member or
+    /// element; may be repeated
     #[arg(long, value_name = "POINTER", requires = "record")]
     pub(crate) redact_pointer: Vec<PointerPattern>,
-    /// Show the traffic in a browser, on a page at this address
+    /// Serve a page at this address that shows the traffic in a browser
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) ui: Option<String>,
     /// Serve /metrics, /healthz and /readyz on this address
     #[arg(long, value_name = "ADDRESS")]
     pub(crate) admin: Option<String>,
-    /// Send a span for every request to the OpenTelemetry collector at this URL (OTLP/HTTP), such as
-    /// `http://127.0.0.1:4318`
+    /// Export a span for every request to the OpenTelemetry collector at this URL (OTLP/HTTP), such
+    /// as `http://127.0.0.1:4318`
     #[arg(long, value_name = "URL")]
     pub(crate) otlp: Option<String>,
-    /// Seconds that the server may stay silent after the client has left, before it is ended
+    /// Seconds that the server may stay silent after the client has left before it is terminated
     #[arg(long, value_name = "SECONDS", default_value_t = 5)]
     pub(crate) exit_wait: u16,
-    /// Seconds that requests may still take once the proxy is told to stop
+    /// Seconds to let open requests finish when the proxy is asked to stop
     #[arg(long, value_name = "SECONDS", default_value_t = 10)]
     pub(crate) drain_wait: u16,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
-    /// Print a line for every message, on standard error
+    /// Print a line for every message to standard error
     #[arg(long, conflicts_with_all = ["quiet", "format"], help_heading = OUTPUT)]
     pub(crate) tail: bool,
-    /// Print findings for people, or as JSON, one per line; always on standard error
+    /// Format of findings, which are printed to standard error; json prints one per line
     #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
     pub(crate) format: ReportFormat,
-    /// Log for people, or write everything on standard error as JSON, one object per line
+    /// Log format; json writes everything on standard error, findings included, as one object per
+    /// line
     #[arg(long, value_name = "FORMAT", default_value = "text", help_heading = OUTPUT)]
     pub(crate) log_format: LogFormat,
-    /// How much to log [default: info, or error with --quiet and --format json]
+    /// Log messages of this level and above [default: info, or error with --quiet or --format json]
     #[arg(long, value_name = "LEVEL", help_heading = OUTPUT)]
     pub(crate) log_level: Option<LogLevel>,
-    /// Print no findings and no summary
+    /// Do not print findings or the summary
     #[arg(short, long, help_heading = OUTPUT)]
     pub(crate) quiet: bool,
 }

@@ -10,76 +10,77 @@ use super::{FailOn, JudgingArgs, OUTPUT, ServerArgs, TestFormat, values::fail_on
 pub(crate) struct TestArgs {
     #[command(flatten)]
     pub(crate) server: ServerArgs,
-    /// Test a client: COMMAND starts it, and a scripted server is put before it
+    /// Test a client: COMMAND starts it, and it talks to a scripted server
     #[arg(long, requires = "command", help_heading = CLIENT)]
     pub(crate) client: bool,
-    /// The client speaks over its own standard input and output, as if it had started the server
+    /// Talk to the client over its own standard input and output, as if it had started the server
     #[arg(long, requires = "client", help_heading = CLIENT)]
     pub(crate) stdio: bool,
-    /// Seconds of silence after which a client that does not exit has done its part
+    /// Seconds of silence after which a client that does not exit counts as finished
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds, requires = "client", help_heading = CLIENT)]
     pub(crate) idle: Duration,
-    /// Run this phase only; may be repeated
+    /// Run only this phase: protocol, tools or stateful; may be repeated
     #[arg(long = "phase", value_name = "PHASE", value_parser = phase, help_heading = WHAT)]
     pub(crate) phases: Vec<Phase>,
-    /// Run only this probe, or those that begin with it and a slash; may be repeated
+    /// Run only this probe, or all probes below it (`ids` runs `ids/zero`); may be repeated
     #[arg(long, value_name = "PROBE", help_heading = WHAT)]
     pub(crate) only: Vec<String>,
-    /// Leave out this probe, or those that begin with it and a slash; may be repeated
+    /// Skip this probe, or all probes below it; may be repeated
     #[arg(long, value_name = "PROBE", help_heading = WHAT)]
     pub(crate) skip: Vec<String>,
-    /// What random choices follow from
+    /// Seed for random choices
     #[arg(long, value_name = "N", default_value_t = Seed::new(1), help_heading = WHAT)]
     pub(crate) seed: Seed,
-    /// Also call tools that write, unless they may destroy something
+    /// Also call tools that write, unless they may be destructive
     #[arg(long, help_heading = SAFETY)]
     pub(crate) allow_writes: bool,
-    /// Call every tool, also those that do not say what they do
+    /// Call every tool, even those that may be destructive
     #[arg(long, help_heading = SAFETY)]
     pub(crate) allow_destructive: bool,
-    /// Call this tool, whatever it says of itself; may be repeated
+    /// Call this tool whatever its annotations say; may be repeated
     #[arg(long = "tool", value_name = "NAME", help_heading = SAFETY)]
     pub(crate) tools: Vec<String>,
     /// Never call this tool; may be repeated
     #[arg(long = "skip-tool", value_name = "NAME", help_heading = SAFETY)]
     pub(crate) skipped_tools: Vec<String>,
-    /// Ask the server what it offers, and show what would be sent to it
+    /// Only ask the server what it offers, and show what would be sent
     #[arg(long, help_heading = SAFETY)]
     pub(crate) dry_run: bool,
-    /// Calls of tools, prompts and resources at most [default: 2000]
+    /// Maximum number of tool calls, prompt requests and resource reads [default: 2000]
     #[arg(long, value_name = "N", help_heading = SAFETY)]
     pub(crate) max_calls: Option<u64>,
-    /// Seconds for everything together; what is left then is skipped [default: 300]
+    /// Seconds for the whole run; what is left after that is skipped [default: 300]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = SAFETY)]
     pub(crate) time_limit: Option<Duration>,
-    /// Seconds that the server may take for an answer [default: 5]
+    /// Seconds to wait for each answer [default: 5]
     #[arg(long, value_name = "SECONDS", value_parser = seconds, help_heading = SAFETY)]
     pub(crate) timeout: Option<Duration>,
-    /// Compare what the server offers with what `plumb lock` has written [default: plumb.lock]
+    /// Compare what the server offers with a lock file written by `plumb lock` [default:
+    /// plumb.lock]
     #[arg(long, value_name = "FILE", num_args = 0..=1, require_equals = true, help_heading = WHAT)]
     #[expect(clippy::option_option, reason = "the way of clap to say that the value is optional")]
     pub(crate) locked: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
-    /// Output format: for people, one finding per line, code scanning, test reports, workflow runs,
-    /// a page
+    /// Output format: human, JSON Lines, SARIF for code scanning, JUnit XML, GitHub annotations or
+    /// an HTML page
     #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
     pub(crate) format: TestFormat,
-    /// The lowest severity that makes the exit code 1 [default: error]
+    /// Lowest severity that sets exit code 1 [default: error]
     #[arg(long, value_name = "SEVERITY", value_parser = fail_on(), help_heading = OUTPUT)]
     pub(crate) fail_on: Option<FailOn>,
-    /// Keep every conversation in this directory, as a recording that `plumb check` reads
+    /// Record every conversation to a file in this directory, for `plumb check`
     #[arg(long, value_name = "DIR", help_heading = OUTPUT)]
     pub(crate) record: Option<PathBuf>,
     /// Hide the findings listed in this file
     #[arg(long, value_name = "FILE", help_heading = OUTPUT)]
     pub(crate) baseline: Option<PathBuf>,
-    /// Write a baseline of everything found, and do not fail on it
+    /// Write all findings to this baseline file, and exit with 0
     #[arg(long, value_name = "FILE", conflicts_with = "baseline", help_heading = OUTPUT)]
     pub(crate) write_baseline: Option<PathBuf>,
 }
 
-/// How the server that a client under test starts finds the test.
+/// The address and token by which the server that a client under test starts reaches the test.
 #[derive(Debug, ClapArgs)]
 pub(crate) struct TestServerArgs {
     pub(crate) address: String,
@@ -87,7 +88,7 @@ pub(crate) struct TestServerArgs {
 }
 
 const WHAT: &str = "What to test";
-const CLIENT: &str = "Clients";
+const CLIENT: &str = "Testing a client";
 const SAFETY: &str = "Safety";
 
 fn phase(text: &str) -> Result<Phase, String> {
@@ -99,26 +100,26 @@ pub(super) fn seconds(text: &str) -> Result<Duration, String> {
     Duration::try_from_secs_f64(seconds)
         .ok()
         .filter(|duration| !duration.is_zero() && seconds < 1e6)
-        .ok_or_else(|| "it must be more than 0 and less than a million".to_owned())
+        .ok_or_else(|| "must be more than 0 and less than a million".to_owned())
 }
 
 pub(super) const TEST: &str = "\
 Examples:
   plumb test -- npx my-server                     a server over standard streams
   plumb test http://127.0.0.1:3000/mcp            a server at a URL
-  plumb test --only requests --seed 7 -- ./server these probes again
+  plumb test --only requests --seed 7 -- ./server repeat these probes
   plumb test --allow-writes --record out -- ./server
-  plumb test files                                the server of this name in plumb.toml
+  plumb test files                                the server with this name in plumb.toml
   plumb test                                      all servers in plumb.toml
   plumb test --client -- my-client {server}       a client that starts a server
   plumb test --client -- my-client --url {url}    a client that connects to one
 
-Starts the server, finds out which revisions it speaks and what it offers, and asks it what clients
-ask and what none should. Only tools that say of themselves that they only read are called, unless
-told otherwise.
+Starts the server, finds out which revisions it supports and what it offers, then sends requests
+that clients send, and some that no client should. By default, only tools that are annotated as
+read-only are called.
 
-With --client, the client is started once for each scenario. {server} becomes the command of a
-scripted server: its words, or within a longer argument one line for a shell. {url} becomes its URL.
-The variables PLUMB_SERVER and PLUMB_URL have the same.
+With --client, the client is started once for each scenario. {server} is replaced by the command of
+a scripted server: as separate arguments, or within a longer argument as one line for a shell.
+{url} is replaced by its URL. The environment variables PLUMB_SERVER and PLUMB_URL hold the same.
 
-Exit codes: 0 nothing found, 1 findings, 2 could not run.";
+Exit codes: 0 nothing found, 1 findings (see --fail-on), 2 could not run.";

@@ -3,7 +3,7 @@ use std::str::FromStr;
 use http::HeaderName;
 use mcp_proxy::Prefix;
 
-/// A server, and the path below which it is found.
+/// A server, and the path prefix that leads to it.
 #[derive(Debug, Clone)]
 pub(crate) struct UpstreamArg {
     pub(crate) prefix: Option<Prefix>,
@@ -33,8 +33,9 @@ impl FromStr for HeaderFromEnvironment {
 
     fn from_str(text: &str) -> Result<HeaderFromEnvironment, String> {
         // The text is not repeated: it may be the secret itself.
-        let expected =
-            || "write the name of a header and of a variable, X-Api-Key=MY_KEY".to_owned();
+        let expected = || {
+            "write a header name and the name of a variable, such as X-Api-Key=MY_KEY".to_owned()
+        };
         let (name, variable) = text.split_once('=').ok_or_else(expected)?;
         let name = name.parse().map_err(|_| expected())?;
         if variable.is_empty() {

@@ -12,8 +12,8 @@ use mcp_rules::{Layer, Profile, Setting};
 use super::{FailOn, MaxFindings, RevisionChoice};
 use crate::selector::Selector;
 
-/// A string for which help and shells suggest some names. It is validated later, where more is
-/// known.
+/// A string parser that suggests names in help and completions, and validates nothing: the
+/// configuration may define more names.
 #[derive(Debug, Clone)]
 pub(super) struct Suggesting(fn() -> Vec<&'static str>);
 
@@ -44,7 +44,7 @@ impl TypedValueParser for Suggesting {
     }
 }
 
-/// The smallest file that is worth its name.
+/// The smallest size that makes sense for a file or a buffer.
 const MIN_SIZE: u64 = 4 << 10;
 
 /// A number of bytes: `4096`, `64K`, `100M`, `2G`.
@@ -58,9 +58,9 @@ pub(super) fn size(text: &str) -> Result<u64, String> {
         _ => return Err("write it like 64K, 100M or 2G".to_owned()),
     };
     let count: u64 = digits.parse().map_err(|_| "write it like 64K, 100M or 2G".to_owned())?;
-    let size = count.checked_mul(unit).ok_or("that is too large")?;
+    let size = count.checked_mul(unit).ok_or("too large")?;
     if size < MIN_SIZE {
-        return Err("it must be at least 4K".to_owned());
+        return Err("must be at least 4K".to_owned());
     }
     Ok(size)
 }

@@ -4,7 +4,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 
-/// The name of standard input.
+/// How a baseline names standard input.
 const STDIN: &str = "-";
 
 /// The directory of a baseline. File names are relative to it, so that the baseline means the same

@@ -3,7 +3,7 @@ use mcp_rules::Finding;
 
 use crate::report::place;
 
-/// Findings that are the same except for their line. Everything but the counts is for people.
+/// Findings that differ only in their line. All fields but the counts are for human readers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Entry {
     pub(super) rule: String,

@@ -1,4 +1,4 @@
-//! The file: an object with one entry per line, sorted, so that its diffs read well.
+//! The file format: an object with one entry per line, sorted, so that diffs read well.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,12 +17,12 @@ use crate::{
     text::{grouped, shown_path},
 };
 
-/// The only format so far.
+/// Version of the file format.
 const FORMAT: u64 = 1;
 /// A larger file is not a baseline.
 const MAX_BYTES: u64 = 64 * 1024 * 1024;
 
-/// The member that every format has.
+/// The only member that all versions of the format share.
 #[derive(Deserialize)]
 struct Head {
     #[serde(rename = "plumbBaseline")]
@@ -84,7 +84,7 @@ impl Baseline {
         Ok(Baseline::new(path, directory, Purpose::Use, files))
     }
 
-    /// An empty one, to be written to `path`.
+    /// An empty baseline, to be written to `path`.
     pub(crate) fn recording(path: &Path) -> Result<Baseline, Failure> {
         let unwritable = |error: io::Error| {
             Failure::new(format!("could not write the baseline `{}`", shown_path(path)))
@@ -94,7 +94,8 @@ impl Baseline {
         if path.is_file() {
             let text = read(path).map_err(unwritable)?;
             if !text.is_empty() && parse(&text).is_err() {
-                let message = format!("`{}` is not a baseline and is left alone", shown_path(path));
+                let message =
+                    format!("`{}` is not a baseline, so it was not overwritten", shown_path(path));
                 return Err(Failure::new(message).hint("choose another file, or remove this one"));
             }
         }
@@ -173,7 +174,7 @@ fn parse(text: &[u8]) -> Result<Files, Unusable> {
         let print = Fingerprint::parse(&fingerprint).ok_or(Unusable::Fingerprint(fingerprint))?;
         let entry = Entry { rule, from, method, at, count: 0, seen: 0 };
         let entry = files.entry(file).or_default().entry(print).or_insert(entry);
-        // Two merged branches may both have added it.
+        // A merge of two branches may have added it twice.
         entry.count = entry.count.saturating_add(count.get());
     }
     Ok(files)

@@ -21,7 +21,7 @@ use crate::report::Fingerprint;
 /// More distinct findings than anyone will ever read.
 const MAX_ENTRIES: usize = 100_000;
 
-/// The known findings, or those being recorded.
+/// Known findings, or findings being collected for a new baseline.
 #[derive(Debug)]
 pub(crate) struct Baseline {
     path: PathBuf,

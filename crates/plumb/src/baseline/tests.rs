@@ -258,7 +258,7 @@ fn only_a_baseline_is_overwritten() {
     let place = Place::new();
     fs::write(place.path("trace.jsonl"), "{\"from\":\"client\"}\n").unwrap();
     let error = Baseline::recording(&place.path("trace.jsonl")).unwrap_err().to_string();
-    assert!(error.contains("is not a baseline and is left alone"), "{error}");
+    assert!(error.contains("is not a baseline, so it was not overwritten"), "{error}");
     let error = Baseline::recording(&place.path("no/such/baseline.json")).unwrap_err();
     assert!(error.to_string().contains("could not write the baseline"), "{error}");
     place.written(&[("traces/a.jsonl", &three())]);

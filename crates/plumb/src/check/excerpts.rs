@@ -12,7 +12,7 @@ use crate::{
 const BOM: &[u8] = b"\xEF\xBB\xBF";
 const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
 
-/// Excerpts around faults. A message is parsed once, however many faults it has.
+/// Makes the excerpts around faults. A message is parsed once, however many faults it has.
 #[derive(Debug, Default)]
 pub(super) struct Excerpts {
     /// Address and length of the message that was parsed last.

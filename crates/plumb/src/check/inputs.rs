@@ -36,7 +36,8 @@ pub(crate) enum InputError {
 /// Extensions of files that are read in directories.
 const ENDINGS: [&str; 3] = ["jsonl", "ndjson", "har"];
 
-/// Something that is not read: in a folder, although its name is that of a trace, or in a capture.
+/// Something that was skipped: a file in a folder although its name looks like a recording, or
+/// entries of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Skipped {
     path: PathBuf,
@@ -58,12 +59,12 @@ impl fmt::Display for Skipped {
     }
 }
 
-/// What the user named, once folders and patterns were looked into.
+/// The inputs that the user named, with directories and patterns expanded.
 #[derive(Debug, Default)]
 pub(super) struct Expanded {
     /// In the order named, and by name inside folders and patterns.
     pub(super) sources: Vec<Source>,
-    /// What could not be found.
+    /// Inputs that could not be found.
     pub(super) errors: Vec<InputError>,
     pub(super) skipped: Vec<Skipped>,
 }
@@ -89,7 +90,7 @@ fn expand_path(path: &Path, expanded: &mut Expanded) {
                 expanded.errors.push(InputError::EmptyDirectory(path.into()));
             }
         }
-        // Opened as asked, whatever it is: a pipe, a device, a link to anywhere.
+        // The user named it, so it is opened whatever it is: a pipe, a device, a link to anywhere.
         Ok(_) => expanded.sources.push(Source::File(path.into())),
         Err(error) => match path.to_str() {
             Some(pattern) if pattern.contains(['*', '?', '[']) => expand_pattern(pattern, expanded),
@@ -119,15 +120,15 @@ fn expand_pattern(pattern: &str, expanded: &mut Expanded) {
     }
 }
 
-/// Takes the traces below `directory`, by name. Who filled the folder is not who named it: only
-/// regular files are opened, and no link leads out of it. Links to folders are not followed, so that
-/// a circle of them has an end.
+/// Collects the recordings below `directory`, sorted by name. The user who named the directory may
+/// not trust what is in it: only regular files are opened, and links that lead out of it are
+/// ignored. Links to directories are not followed, which also avoids cycles.
 fn walk(directory: &Path, expanded: &mut Expanded) {
     let root = fs::canonicalize(directory);
     let mut waiting = vec![directory.to_owned()];
     while let Some(path) = waiting.pop() {
         let kind = match path.symlink_metadata() {
-            // The folder itself was named, so it may be a link.
+            // The user named this directory, so it may be a link.
             Ok(_) if path == directory => FoundKind::Directory,
             Ok(found) => FoundKind::of(&path, found.file_type(), root.as_deref().ok()),
             Err(error) => {
@@ -147,7 +148,7 @@ fn walk(directory: &Path, expanded: &mut Expanded) {
                 expanded.skipped.push(Skipped { path, reason: reason.into() });
             }
             FoundKind::LinkedDirectory => {
-                let reason = "links to folders are not followed".into();
+                let reason = "links to directories are not followed".into();
                 expanded.skipped.push(Skipped { path, reason });
             }
             FoundKind::File | FoundKind::Other(_) => {}
@@ -162,7 +163,7 @@ fn sorted_entries(directory: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(paths)
 }
 
-/// What a walk comes across.
+/// What a walk finds at a path.
 enum FoundKind {
     Directory,
     LinkedDirectory,
@@ -171,25 +172,27 @@ enum FoundKind {
 }
 
 impl FoundKind {
-    /// What stands at `path` in the folder that really is `root`.
+    /// Classifies `path`, in the directory whose canonical path is `root`.
     fn of(path: &Path, own: fs::FileType, root: Option<&Path>) -> FoundKind {
         if !own.is_symlink() {
             return match own {
                 own if own.is_dir() => FoundKind::Directory,
                 own if own.is_file() => FoundKind::File,
-                _ => FoundKind::Other("it is not a regular file; name it to read it"),
+                _ => FoundKind::Other(
+                    "it is not a regular file; name it on the command line to read it",
+                ),
             };
         }
         let (Ok(target), Some(root)) = (fs::canonicalize(path), root) else {
-            return FoundKind::Other("the link leads nowhere");
+            return FoundKind::Other("the link is broken");
         };
         match fs::metadata(&target) {
             Ok(found) if found.is_dir() => FoundKind::LinkedDirectory,
-            _ if !target.starts_with(root) => {
-                FoundKind::Other("the link leads out of the folder; name it to read it")
-            }
+            _ if !target.starts_with(root) => FoundKind::Other(
+                "the link leads out of the directory; name it on the command line to read it",
+            ),
             Ok(found) if found.is_file() => FoundKind::File,
-            _ => FoundKind::Other("it is a link to something that is not a regular file"),
+            _ => FoundKind::Other("it links to something that is not a regular file"),
         }
     }
 }

@@ -1,5 +1,4 @@
-//! Reads single lines of a file again, long after they were read: a finding may be explained by an
-//! earlier line.
+//! Reads single lines of a file again: a finding may refer to an earlier line.
 
 use std::{
     fs::File,

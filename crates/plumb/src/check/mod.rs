@@ -5,10 +5,10 @@ mod chunks;
 mod excerpts;
 mod inputs;
 mod lines;
-mod outbox;
 mod output;
 mod pipeline;
 mod queue;
+mod sequencer;
 mod turns;
 mod worker;
 
@@ -37,7 +37,7 @@ pub(crate) struct Checked {
     pub(crate) summary: Summary,
     /// Inputs that could not be read, or not to the end.
     pub(crate) failures: Vec<anyhow::Error>,
-    /// What was found in folders and left alone.
+    /// Files in directories that were skipped.
     pub(crate) skipped: Vec<Skipped>,
 }
 

@@ -27,11 +27,11 @@ pub(super) struct Output<'r> {
     baseline: Option<&'r mut Baseline>,
     /// Number of findings passed to the renderer.
     shown: u64,
-    /// Nobody reads the report any more, as after `| head`. Findings are still counted, for the exit
-    /// code.
+    /// The reader of the report has gone away, as `head` does. Findings are still counted, for the
+    /// exit code.
     reader_left: bool,
     fail_on: FailOn,
-    /// Finds lines of the present file again.
+    /// Reads lines of the current file again.
     lines: Option<Lines>,
     /// Number of findings of each kind in the current file.
     kinds: BTreeMap<Kind, u64>,
@@ -100,7 +100,7 @@ impl<'r> Output<'r> {
         self.note_reader(written)
     }
 
-    /// A reader that has left is no failure of ours.
+    /// A reader that has gone away is not an error.
     fn note_reader(&mut self, written: io::Result<()>) -> io::Result<()> {
         match written {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -111,8 +111,8 @@ impl<'r> Output<'r> {
         }
     }
 
-    /// Whether nothing that is still to come could change anything: nobody reads it, and the exit
-    /// code is certain.
+    /// Whether the rest of the input no longer matters: the reader has gone away, and the exit code
+    /// is certain.
     pub(super) fn is_settled(&self) -> bool {
         let records = self.baseline.as_ref().is_some_and(|known| known.is_to_be_written());
         self.reader_left && !records && self.summary.fails(self.fail_on)
@@ -141,7 +141,7 @@ impl<'r> Output<'r> {
         }
     }
 
-    /// Finishes the file: reports what was left out.
+    /// Finishes the file, and reports how many findings were not shown.
     pub(super) fn finish(&mut self, file: &Arc<str>) -> io::Result<()> {
         let kinds = std::mem::take(&mut self.kinds);
         let Shown::OfEachKind(most) = self.limit else {
@@ -162,7 +162,7 @@ impl<'r> Output<'r> {
     }
 }
 
-/// Kinds of findings of which enough were shown, so that they need no more excerpts.
+/// Kinds of findings that have reached their limit, so they need no more excerpts.
 #[derive(Debug, Default)]
 pub(super) struct Sated(RwLock<BTreeSet<Kind>>);
 

@@ -12,9 +12,9 @@ use mcp_rules::Engine;
 use super::{
     excerpts::Excerpts,
     inputs::Skipped,
-    outbox::Outbox,
     output::Output,
     queue::{CheckedFile, End, Queue, Task, Unreadable},
+    sequencer::Sequencer,
     worker::{Found, Worker, hand_over},
 };
 use crate::{progress::Progress, report::Located};
@@ -25,18 +25,19 @@ pub(super) struct Pipeline<'p, 'r> {
     wants_excerpts: bool,
     progress: &'p Progress,
     queue: Mutex<Queue<'p>>,
-    output: Outbox<Output<'r>, Checked<'p>>,
+    output: Sequencer<Output<'r>, Checked<'p>>,
     /// Why the report could not be written.
     failure: Mutex<Option<io::Error>>,
 }
 
-/// What could not be read, and what was left alone.
+/// Inputs that could not be read, and files that were skipped.
 type Rest = (Vec<Unreadable>, Vec<Skipped>);
 
-/// Findings of a chunk with which it may wait for its turn; beyond that they would add up.
+/// A chunk with more findings than this does not wait for its turn in memory, since they would add
+/// up.
 const FEW_FINDINGS: usize = 100;
 
-/// What came of a chunk.
+/// The result of a chunk.
 struct Checked<'p> {
     file: Arc<CheckedFile<'p>>,
     located: Vec<Located>,
@@ -47,7 +48,7 @@ struct Checked<'p> {
     end: Option<(End, Totals)>,
 }
 
-/// What only the end of a file shows.
+/// Totals that are known only at the end of a file.
 #[derive(Default)]
 struct Totals {
     messages: u64,
@@ -68,7 +69,7 @@ impl<'p, 'r> Pipeline<'p, 'r> {
             wants_excerpts,
             progress,
             queue: Mutex::new(queue),
-            output: Outbox::new(output),
+            output: Sequencer::new(output),
             failure: Mutex::new(None),
         }
     }
@@ -207,7 +208,7 @@ fn emit(output: &mut Output<'_>, checked: Checked<'_>) -> io::Result<bool> {
     Ok(output.is_settled())
 }
 
-/// A worker that panics would leave the others waiting for its turn.
+/// Stops the others if a worker panics; they would wait for its turn forever.
 struct StopOnPanic<'s, 'p, 'r> {
     pipeline: &'s Pipeline<'p, 'r>,
     task: &'s Task<'p>,

@@ -19,7 +19,7 @@ use super::{
     worker::Following,
 };
 
-/// A capture may be as large as this many messages: it is kept as a whole.
+/// Maximum size of a capture, which is held in memory, as a multiple of the message limit.
 pub(crate) const CAPTURE: usize = 8;
 
 /// A file being checked, or standard input. There may be several at a time.
@@ -31,7 +31,7 @@ pub(super) struct CheckedFile<'e> {
     lines: Mutex<Option<Lines>>,
     pub(super) following: Turns<Following<'e>>,
     pub(super) sated: Sated,
-    /// For a trace that was made from a capture: the line of the capture that each line comes from.
+    /// For a recording converted from a capture: the line of the capture that each line comes from.
     pub(super) captured: Option<Vec<u64>>,
     /// Number of findings beyond the limit per message.
     pub(super) dropped: AtomicU64,
@@ -42,7 +42,7 @@ impl CheckedFile<'_> {
         self.lines.lock().unwrap_or_else(PoisonError::into_inner).take()
     }
 
-    /// Makes a finding refer to the lines of the capture, if there is one.
+    /// Makes a finding refer to lines of the capture it was converted from, if any.
     pub(super) fn lead_back(&self, finding: &mut Finding) {
         let Some(lines) = &self.captured else { return };
         let line_of = |line: u64| {
@@ -85,13 +85,13 @@ pub(super) enum Unreadable {
     Capture(Arc<str>, #[source] HarError),
 }
 
-/// A file, and the rest of it that is still to be read.
+/// An open file, and the chunks still to be read from it.
 type Open<'e> = (Arc<CheckedFile<'e>>, Chunks<Box<dyn Read + Send>>);
 
-/// What is to be read as a trace, and the lines of the capture that it was made from.
-type LookedInto = (Box<dyn Read + Send>, Option<Vec<u64>>);
+/// A stream in the recording format, and the lines of the capture that it was converted from.
+type Converted = (Box<dyn Read + Send>, Option<Vec<u64>>);
 
-/// What remains to be checked.
+/// The files that remain to be checked.
 pub(super) struct Queue<'e> {
     engine: &'e Engine,
     info: RecordingInfo,
@@ -136,7 +136,7 @@ impl<'e> Queue<'e> {
         Some(Task { number: self.tasks - 1, file, end })
     }
 
-    /// What could not be read, and what was left alone.
+    /// Inputs that could not be read, and files that were skipped.
     pub(super) fn into_rest(self) -> (Vec<Unreadable>, Vec<Skipped>) {
         (self.failures, self.skipped)
     }
@@ -165,7 +165,8 @@ impl<'e> Queue<'e> {
                     continue;
                 }
             };
-            let Some((source, captured)) = self.look_into(&name, path.as_deref(), source) else {
+            let Some((source, captured)) = self.convert_capture(&name, path.as_deref(), source)
+            else {
                 continue;
             };
             let supply = if lines.is_some() { Supply::Whole } else { Supply::Gradual };
@@ -178,7 +179,7 @@ impl<'e> Queue<'e> {
             let file = CheckedFile {
                 name,
                 path,
-                // The lines of a capture are not those that are judged.
+                // The lines judged are not lines of the capture.
                 lines: Mutex::new(lines.filter(|_| captured.is_none())),
                 following,
                 sated: Sated::default(),
@@ -189,14 +190,14 @@ impl<'e> Queue<'e> {
         }
     }
 
-    /// Turns a capture into a trace, and leaves everything else as it is. `None` if it cannot be
-    /// read.
-    fn look_into(
+    /// Converts a capture to a recording, and leaves everything else as it is. `None` if it cannot
+    /// be read.
+    fn convert_capture(
         &mut self,
         name: &Arc<str>,
         path: Option<&Path>,
         source: Box<dyn Read + Send>,
-    ) -> Option<LookedInto> {
+    ) -> Option<Converted> {
         let is_named = path.and_then(Path::extension).is_some_and(|it| it == "har");
         let (is_capture, source) = match har::sniff(source) {
             Ok(sniffed) => sniffed,

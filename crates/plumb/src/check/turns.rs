@@ -1,4 +1,4 @@
-//! Lets threads do part of their work one after the other, in a given order.
+//! Lets threads do part of their work one at a time, in a given order.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 

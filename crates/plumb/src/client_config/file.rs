@@ -1,4 +1,4 @@
-//! The configuration file: read whole, replaced whole or not at all.
+//! Reading and atomically replacing a configuration file.
 
 use std::{
     fs::{self, File},
@@ -8,10 +8,10 @@ use std::{
 
 use crate::replacement::Replacement;
 
-/// Far more than any configuration has.
+/// Far larger than any configuration.
 pub(super) const MAX_BYTES: usize = 16 << 20;
 
-/// A file and what was in it when it was read.
+/// A file, and its content when it was read.
 #[derive(Debug)]
 pub(crate) struct ConfigFile {
     path: PathBuf,
@@ -27,8 +27,7 @@ impl ConfigFile {
         Ok(ConfigFile { path: path.to_owned(), text: read(path)? })
     }
 
-    /// Replaces the content, keeping links and permissions: readers see either the old file or the
-    /// new one.
+    /// Replaces the content atomically, keeping links and permissions.
     pub(crate) fn replace(&self, text: &[u8]) -> io::Result<()> {
         let mut new = Replacement::begin(&self.path)?;
         new.file.write_all(text)?;
@@ -43,7 +42,7 @@ fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut text = Vec::new();
     File::open(path)?.take(MAX_BYTES as u64 + 1).read_to_end(&mut text)?;
     if text.len() > MAX_BYTES {
-        return Err(io::Error::other(format!("it has more than {} MiB", MAX_BYTES >> 20)));
+        return Err(io::Error::other(format!("it is larger than {} MiB", MAX_BYTES >> 20)));
     }
     Ok(text)
 }

@@ -1,4 +1,4 @@
-//! The servers of a configuration as they are to be started.
+//! How to start or reach the servers of a configuration.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ use super::{
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Listed {
     pub(crate) name: String,
-    /// How it is started or reached, or why that cannot be told.
+    /// How to start or reach it, or why that is not clear.
     pub(crate) start: Result<Start, String>,
 }
 
-/// How a server is started or reached.
+/// How to start or reach a server.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Start {
     Command {
@@ -32,7 +32,7 @@ pub(crate) enum Start {
     },
 }
 
-/// The servers in order, or `None` if that is no client's configuration.
+/// The servers in order; `None` if this is not the configuration of a client.
 pub(crate) fn listed(
     root: Node<'_>,
     variable: &dyn Fn(&str) -> Option<String>,
@@ -106,7 +106,7 @@ impl<'a> Reading<'a> {
             Some(list) if list.is_array() => {
                 list.elements().map(|value| self.expanded(name, value)).collect()
             }
-            Some(_) => Err(format!("its `{name}` is no array")),
+            Some(_) => Err(format!("its `{name}` is not an array")),
         }
     }
 
@@ -120,7 +120,7 @@ impl<'a> Reading<'a> {
                     Ok((key, self.expanded(name, value)?))
                 })
                 .collect(),
-            Some(_) => Err(format!("its `{name}` is no object")),
+            Some(_) => Err(format!("its `{name}` is not an object")),
         }
     }
 }
@@ -171,9 +171,9 @@ mod tests {
             (r#"{"command":"a","url":"b"}"#, "both"),
             (r#"{"command":"a","command":"b"}"#, "twice"),
             (r#"{"command":["a"]}"#, "`command` is not a string"),
-            (r#"{"command":"a","args":"b"}"#, "no array"),
+            (r#"{"command":"a","args":"b"}"#, "not an array"),
             (r#"{"command":"a","args":[{}]}"#, "not a string"),
-            (r#"{"command":"a","env":[]}"#, "no object"),
+            (r#"{"command":"a","env":[]}"#, "not an object"),
             (r#"{"command":"a","env":{"B":"${NO}"}}"#, "`NO`"),
             (r#"{"type":"sse","url":"http://a.example/sse"}"#, "HTTP+SSE"),
         ] {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use mcp_json::{Node, Span};
 
-/// Where clients keep their servers: most of them, VS Code, VS Code's settings, Zed.
+/// Where clients keep their servers: most clients, VS Code, VS Code settings, Zed.
 const PLACES: [&str; 4] = ["/mcpServers", "/servers", "/mcp/servers", "/context_servers"];
 
 /// One server of a configuration.
@@ -21,7 +21,7 @@ pub(crate) struct Member<'a> {
     pub(crate) value: Node<'a>,
 }
 
-/// The servers in order, or `None` if that is no client's configuration.
+/// The servers in order; `None` if this is not the configuration of a client.
 pub(crate) fn servers(root: Node<'_>) -> Option<Vec<Server<'_>>> {
     let groups: Vec<Node<'_>> = PLACES
         .into_iter()

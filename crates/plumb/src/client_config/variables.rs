@@ -1,6 +1,6 @@
 //! Variables in the values of a configuration: `${NAME}`, `${NAME:-default}`, `${env:NAME}`.
 
-/// `text` with the values of its variables. An error says which is unknown.
+/// Expands the variables in `text`. The error names an unknown one.
 pub(super) fn expand(
     text: &str,
     variable: &dyn Fn(&str) -> Option<String>,
@@ -23,10 +23,10 @@ fn value_of(inner: &str, variable: &dyn Fn(&str) -> Option<String>) -> Result<St
         None => (inner.strip_prefix("env:").unwrap_or(inner), None),
     };
     if name.contains(':') {
-        return Err(format!("only its client knows what `${{{inner}}}` is"));
+        return Err(format!("`${{{inner}}}` is only known to the client"));
     }
     let found = variable(name).or_else(|| default.map(str::to_owned));
-    found.ok_or_else(|| format!("there is no variable `{name}` in the environment"))
+    found.ok_or_else(|| format!("the environment variable `{name}` is not set"))
 }
 
 #[cfg(test)]
@@ -40,6 +40,6 @@ mod tests {
         assert_eq!(value("plain $A ${"), Ok("plain $A ${".to_owned()));
         assert_eq!(value("${A}-${env:A}-${B:-x}-${A:-x}"), Ok("1-1-x-1".to_owned()));
         assert!(value("${B}").unwrap_err().contains("`B`"));
-        assert!(value("${input:key}").unwrap_err().contains("only its client"));
+        assert!(value("${input:key}").unwrap_err().contains("only known to the client"));
     }
 }

@@ -31,10 +31,10 @@ pub(crate) fn check(args: &CheckArgs, color: Color) -> anyhow::Result<Outcome> {
     let Checked { mut summary, failures, skipped } =
         check::run(plan.check, plan.fail_on, baseline.as_mut(), renderer.as_mut())?;
     summary.unreadable = failures.len() as u64;
-    // A report on no input would only hide the cause.
+    // A report about no input would only hide the cause.
     if summary.files > 0 || failures.is_empty() {
         match renderer.finish(&summary) {
-            // The exit code says what the report cannot.
+            // The exit code still tells the outcome.
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
             written => written?,
         }

@@ -20,7 +20,7 @@ use crate::{
 /// How often to look for more.
 const POLL: Duration = Duration::from_millis(100);
 
-/// Shows a file as it grows, and whatever takes its place. Returns only if that is impossible.
+/// Shows a file as it grows, and any file that replaces it. Returns only on an error.
 pub(super) fn follow_forever<'e, A: LineHandler>(
     notes: &Notes,
     file: PathBuf,
@@ -35,7 +35,7 @@ pub(super) fn follow_forever<'e, A: LineHandler>(
     }
 }
 
-/// Shows a file until another one takes its place, or until it begins anew.
+/// Shows a file until it is replaced or truncated.
 fn follow(
     notes: &Notes,
     mut tail: Tail<'_, impl LineHandler>,
@@ -49,11 +49,11 @@ fn follow(
         match growth.map_err(|error| broken(TailError::Read(error), name))? {
             Growth::Same => thread::sleep(POLL),
             Growth::Truncated => {
-                notes.note(&format!("{name} was cut off; it is read from its start"));
+                notes.note(&format!("{name} was truncated; reading it again from the start"));
                 return Ok(lines.into_source().into_path());
             }
             Growth::Replaced => {
-                notes.note(&format!("{name} was replaced; the new file is read from its start"));
+                notes.note(&format!("{name} was replaced; reading the new file from the start"));
                 return Ok(lines.into_source().into_path());
             }
         }

@@ -1,4 +1,4 @@
-//! Pins what a server offers, and shows what has changed since.
+//! `plumb lock`: records what a server offers, and shows what has changed since.
 
 use std::{
     fs::File,
@@ -28,12 +28,12 @@ use crate::{
     text::{Layout, counted, shown_path, visible_lines, write_json},
 };
 
-/// Writes a lock, or compares with one.
+/// Writes a lock file, or compares a server with one.
 pub(crate) fn lock(args: &LockArgs, color: Color) -> anyhow::Result<Outcome> {
     let config = Config::from_choice(args.config.as_deref(), args.no_config)?;
     let servers = server::chosen(&args.server, &config)?;
     if servers.len() > 1 && args.output.is_some() {
-        let failure = Failure::new("several servers do not fit one lock");
+        let failure = Failure::new("one lock file cannot hold several servers");
         return Err(failure.hint("name one of them, or leave out `--output`").into());
     }
     let palette = Palette::of_stdout(color);
@@ -47,7 +47,7 @@ pub(crate) fn lock(args: &LockArgs, color: Color) -> anyhow::Result<Outcome> {
             Settings { limits, revisions: args.revisions.clone(), ..Settings::default() };
         let engine = Arc::new(Engine::new(Schemas::embedded(), mcp_rules::Settings::default()));
         let run = Run::new(chosen.target, engine, settings);
-        let Some(found) = interruptible(run.look())? else { return Ok(INTERRUPTED) };
+        let Some(found) = interruptible(run.discover())? else { return Ok(INTERRUPTED) };
         let found = found.map_err(|error| server::untestable(&error))?;
         let mut out = anstream::stdout().lock();
         if let Some(before) = before {
@@ -79,11 +79,11 @@ pub(super) fn read(path: &Path) -> Result<Lock, Failure> {
     LockDocument::read(&text).map_err(|error| {
         Failure::new(format!("the lock {} cannot be used", shown_path(path)))
             .because(error)
-            .hint("if you trust the server as it is now, write it again with `plumb lock`")
+            .hint("if you trust the server as it is now, write a new one with `plumb lock`")
     })
 }
 
-/// Writes a lock, all of it or nothing. A file that is no lock is left alone.
+/// Writes a lock file atomically. A file that is not a lock is not overwritten.
 fn write(path: &Path, lock: &Lock) -> Result<(), Failure> {
     let unwritable = |error: io::Error| {
         Failure::new(format!("could not write the lock {}", shown_path(path))).because(error)
@@ -93,8 +93,11 @@ fn write(path: &Path, lock: &Lock) -> Result<(), Failure> {
         Err(_) => false,
     };
     if is_foreign {
-        return Err(Failure::new(format!("{} is no lock and is left alone", shown_path(path)))
-            .hint("choose another file with `--output`, or remove this one"));
+        return Err(Failure::new(format!(
+            "{} is not a lock file, so it was not overwritten",
+            shown_path(path)
+        ))
+        .hint("choose another file with `--output`, or remove this one"));
     }
     let is_new = !path.exists();
     let mut text = Vec::new();
@@ -102,7 +105,7 @@ fn write(path: &Path, lock: &Lock) -> Result<(), Failure> {
     text.push(b'\n');
     let mut new = Replacement::begin(path).map_err(unwritable)?;
     new.file.write_all(&text).map_err(unwritable)?;
-    // It is meant to be shared.
+    // Unlike recordings, a lock file is meant to be shared.
     #[cfg(unix)]
     if is_new {
         let mode = std::os::unix::fs::PermissionsExt::from_mode(0o644);
@@ -111,7 +114,7 @@ fn write(path: &Path, lock: &Lock) -> Result<(), Failure> {
     new.finish().map_err(unwritable)
 }
 
-/// Whether a file is empty or a lock of any format, also of one that we cannot read.
+/// Whether a file is empty or a lock of any format, even one that this version cannot read.
 fn begins_like_a_lock(file: File) -> io::Result<bool> {
     let mut head = Vec::new();
     file.take(4096).read_to_end(&mut head)?;

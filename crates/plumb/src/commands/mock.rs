@@ -25,14 +25,14 @@ use crate::{
     text::{counted, shown_path},
 };
 
-/// Serves a recording.
+/// Runs `plumb mock`.
 pub(crate) fn mock(args: &MockArgs) -> anyhow::Result<Outcome> {
     if let Some(address) = args.listen.as_deref()
         && !args.insecure
         && !is_local(address)
     {
         return Err(Failure::new(format!("`{address}` can be reached from other machines"))
-            .hint("listen on 127.0.0.1, or say --insecure")
+            .hint("listen on 127.0.0.1, or add --insecure")
             .into());
     }
     let script = Arc::new(read(&args.trace, (args.memory as usize).saturating_mul(1 << 20))?);
@@ -47,7 +47,7 @@ pub(crate) fn mock(args: &MockArgs) -> anyhow::Result<Outcome> {
             None => serve_stdio(script, patience).await,
         }
     });
-    // A terminal may still be read.
+    // A thread may still be reading from the terminal.
     runtime.shutdown_background();
     outcome.map(|()| Outcome::Clean)
 }

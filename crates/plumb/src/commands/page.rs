@@ -1,4 +1,4 @@
-//! The inspector's page: where it is served, and who may see it.
+//! Serves the inspector's page.
 
 use std::{
     io::{self, IsTerminal as _, Write as _},
@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_inspector::{Access, Log, Service, Speaker, new_token};
+use mcp_inspector::{InspectorClient, Log, PageAccess, Service, new_token};
 use mcp_proxy::shutdown;
 use mcp_rules::Engine;
 use mcp_transport::Allowed;
@@ -17,24 +17,24 @@ use tokio::{net::TcpListener, runtime::Runtime};
 use super::listen::is_local;
 use crate::failure::Failure;
 
-/// A page that is not served yet.
+/// A page with a bound address and a token, not yet served.
 pub(super) struct Page {
     runtime: Runtime,
     listener: TcpListener,
-    access: Access,
+    access: PageAccess,
     address: String,
 }
 
-/// How often to look whether there is still something to show.
+/// How often to check whether to stop serving.
 const POLL: Duration = Duration::from_millis(200);
 
 impl Page {
-    /// Takes an address, on this machine unless `insecure` is said.
+    /// Binds an address, which must be on this machine unless `insecure`.
     pub(super) fn bind(address: &str, insecure: bool) -> anyhow::Result<Page> {
         let is_local = is_local(address);
         if !insecure && !is_local {
             return Err(Failure::new(format!("`{address}` can be reached from other machines"))
-                .hint("serve the page on 127.0.0.1, or say --insecure")
+                .hint("serve the page on 127.0.0.1, or add --insecure")
                 .into());
         }
         let runtime =
@@ -44,14 +44,15 @@ impl Page {
                 .because(error)
                 .hint("choose another port, or 0 for a free one")
         })?;
-        let token = new_token().map_err(|_| Failure::new("the system has no random numbers"))?;
+        let token =
+            new_token().map_err(|_| Failure::new("the system could not provide random bytes"))?;
         let allowed = || if is_local { Allowed::loopback() } else { Allowed::anything() };
-        let access = Access { token: Arc::clone(&token), hosts: allowed(), origins: allowed() };
+        let access = PageAccess { token: Arc::clone(&token), hosts: allowed(), origins: allowed() };
         let address = format!("http://{}/{token}/", listener.local_addr()?);
         Ok(Page { runtime, listener, access, address })
     }
 
-    /// Says where the page is, and opens it if somebody is there to see it.
+    /// Prints the address of the page, and opens it in a browser if standard error is a terminal.
     pub(super) fn announce(&self, opens: bool) -> io::Result<()> {
         writeln!(io::stderr(), "plumb: the page is at {}", self.address)?;
         if opens && io::stderr().is_terminal() {
@@ -60,7 +61,7 @@ impl Page {
         Ok(())
     }
 
-    /// Serves until there is a signal, or `is_over`.
+    /// Serves until a signal arrives or `is_over` returns true.
     pub(super) fn serve(
         self,
         log: Log,
@@ -85,23 +86,23 @@ impl Page {
         runtime.shutdown_background();
     }
 
-    /// Serves until there is a signal, and lets people speak to a server. An error says why that
+    /// Serves until a signal arrives, with a client that talks to a server. Fails if the server
     /// could not be started.
-    pub(super) fn serve_speaking(
+    pub(super) fn serve_with_client(
         self,
         log: Log,
         target: String,
         engine: Arc<Engine>,
-        speaker: &Speaker,
+        client: &InspectorClient,
     ) -> Result<(), String> {
         let Page { runtime, listener, access, .. } = self;
         let service =
-            Service::new(log, access, target).with_engine(engine).with_speaker(speaker.clone());
+            Service::new(log, access, target).with_engine(engine).with_client(client.clone());
         let failure = runtime.block_on(async {
-            speaker.begin();
+            client.begin();
             let failed = async {
                 loop {
-                    if let Some(reason) = speaker.start_failure() {
+                    if let Some(reason) = client.start_failure() {
                         return reason;
                     }
                     tokio::time::sleep(POLL).await;
@@ -112,14 +113,14 @@ impl Page {
                 () = shutdown::requested() => None,
                 reason = failed => Some(reason),
             };
-            speaker.finish().await;
+            client.finish().await;
             failure
         });
         runtime.shutdown_background();
         failure.map_or(Ok(()), Err)
     }
 
-    /// Serves beside other work, until the process ends.
+    /// Serves in the background until the process ends.
     pub(super) fn serve_aside(self, log: Log, target: String, engine: Arc<Engine>) {
         thread::spawn(move || {
             let Page { runtime, listener, access, .. } = self;
@@ -129,12 +130,12 @@ impl Page {
     }
 }
 
-/// Asks the desktop, if there is one, to show a page.
+/// Opens a page in the default browser, if there is one.
 fn open_browser(address: &str) {
     let opener = if cfg!(target_os = "macos") { "open" } else { "xdg-open" };
     let mut command = Command::new(opener);
     command.arg(address).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-    // Without a desktop the address is printed anyway.
+    // Failure is fine: the address was printed.
     if let Ok(mut opened) = command.spawn() {
         thread::spawn(move || opened.wait());
     }

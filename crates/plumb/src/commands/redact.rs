@@ -52,7 +52,7 @@ fn open(path: &Path) -> Result<Box<dyn Read>, Failure> {
     Ok(Box::new(file))
 }
 
-/// Copies line by line. A line that is too long to be read is masked altogether.
+/// Copies line by line. A line beyond the size limit is masked as a whole.
 fn copy(
     input: impl Read,
     name: &str,

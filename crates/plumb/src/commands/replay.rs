@@ -7,7 +7,7 @@ use std::{
 
 use mcp_proxy::{
     Recorder, Tap, TapSettings,
-    replay::{Played, Player, ReplaySettings, Target},
+    replay::{Player, ReplaySettings, ReplaySummary, Target},
     shutdown,
 };
 use mcp_rules::{Engine, Layer, RecordingInfo};
@@ -24,10 +24,10 @@ use crate::{
     text::shown_path,
 };
 
-/// How a shell shows that a program was interrupted.
+/// The exit code of an interrupted program, as in shells.
 const INTERRUPTED: u8 = 130;
 
-/// Sends a recording to a server again.
+/// Runs `plumb replay`.
 pub(crate) fn replay(args: &ReplayArgs, color: Color) -> anyhow::Result<Outcome> {
     let config = Config::chosen(&args.judging)?;
     let plan = JudgingPlan::new(&args.judging, &config)?;
@@ -40,7 +40,7 @@ pub(crate) fn replay(args: &ReplayArgs, color: Color) -> anyhow::Result<Outcome>
     let engine = Arc::new(Engine::new(schemas, plan.settings));
 
     let differ = Differ::new(terms(args));
-    // Before anything is sent: afterwards it would be too late to find that it cannot be compared.
+    // Read it before sending anything: if it cannot be compared, nothing should have been sent.
     let recorded = differ.read(&args.trace).map_err(|error| unusable(args, error))?;
     if !recorded.has_client() {
         let failure = Failure::new(format!("{} cannot be replayed", shown_path(&args.trace)));
@@ -55,9 +55,9 @@ pub(crate) fn replay(args: &ReplayArgs, color: Color) -> anyhow::Result<Outcome>
         TapSettings {
             revision: plan.forced_revision,
             recorder: Some(new.recorder),
-            watchers: vec![Box::new(move |passage| {
+            watchers: vec![Box::new(move |event| {
                 let mut seen = seen.lock().unwrap_or_else(PoisonError::into_inner);
-                passage.findings.iter().for_each(|finding| seen.add(finding));
+                event.findings.iter().for_each(|finding| seen.add(finding));
             })],
             ..TapSettings::default()
         },
@@ -70,7 +70,7 @@ pub(crate) fn replay(args: &ReplayArgs, color: Color) -> anyhow::Result<Outcome>
     let counts = tap.finish();
     if counts.record_failed || counts.lost > 0 {
         return Err(Failure::new("the new conversation could not be recorded as a whole")
-            .hint("make room on the disk, or name another place with --record")
+            .hint("free some disk space, or choose another place with --record")
             .into());
     }
     let Some((then, played)) = replayed else { return Ok(Outcome::Exit(INTERRUPTED)) };
@@ -85,9 +85,9 @@ pub(crate) fn replay(args: &ReplayArgs, color: Color) -> anyhow::Result<Outcome>
     outcome
 }
 
-type Replayed = Option<(FindingTally, Played)>;
+type Replayed = Option<(FindingTally, ReplaySummary)>;
 
-/// Sends the recording; `None` if that is interrupted.
+/// Sends the recording; `None` if the user interrupts it.
 fn run(
     args: &ReplayArgs,
     mut player: Player,
@@ -97,7 +97,7 @@ fn run(
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let outcome = tokio::select! {
-            // Signals are listened for before the server is started.
+            // Listen for signals before the server is started.
             biased;
             () = shutdown::requested() => None,
             outcome = replay::play(&args.trace, &mut player, engine, info) => Some(outcome),
@@ -106,9 +106,9 @@ fn run(
         match outcome {
             None => Ok(None),
             Some(Ok(then)) => Ok(Some((then, done))),
-            Some(Err(PlayError::Replay(error))) => Err(Failure::new("the server does not run")
+            Some(Err(PlayError::Replay(error))) => Err(Failure::new("could not start the server")
                 .because(error)
-                .hint("name it after `--` as you would start it, or by its URL")
+                .hint("give the command that starts it after `--`, or its URL")
                 .into()),
             Some(Err(error)) => {
                 let name = shown_path(&args.trace);
@@ -123,10 +123,10 @@ fn compare(
     differ: &Differ,
     (recorded, again): (Recording, Recording),
     (then, now): (&FindingTally, &FindingTally),
-    played: &Played,
+    played: &ReplaySummary,
     report: &mut dyn ReplayReport,
 ) -> anyhow::Result<Outcome> {
-    // Where the two are carried differently, what carries them cannot be compared.
+    // If the transports differ, the transport layer cannot be compared.
     let same_carrier = args.url.is_none() && !recorded.has_http();
     let totals = differ.compare(recorded, again, report).map_err(|error| match error {
         DiffError::Recording(_, error) => unusable(args, error),
@@ -156,15 +156,15 @@ fn terms(args: &ReplayArgs) -> Terms {
 fn target(args: &ReplayArgs, limit: usize) -> anyhow::Result<Target> {
     if let Some(url) = &args.url {
         return Target::url(url, limit).map_err(|error| {
-            Failure::new("the server has no usable URL")
+            Failure::new("the URL of the server cannot be used")
                 .because(error)
-                .hint("write it like http://127.0.0.1:3000/mcp, or start a program after `--`")
+                .hint("write it like http://127.0.0.1:3000/mcp, or give a command after `--`")
                 .into()
         });
     }
     let command = args.command.split_first();
     let (program, arguments) = command.ok_or_else(|| {
-        Failure::new("no server to send to").hint("name its URL, or a program after `--`")
+        Failure::new("no server to send to").hint("give its URL, or a command after `--`")
     })?;
     Ok(Target::command(program, arguments, limit))
 }
@@ -185,11 +185,11 @@ fn unusable(args: &ReplayArgs, error: RecordingError) -> anyhow::Error {
     Failure::new(format!("{name} cannot be compared with a replay")).because(error).into()
 }
 
-/// Where the new conversation is recorded.
+/// The recording of the new conversation.
 struct NewRecording {
     recorder: Recorder,
     path: PathBuf,
-    /// What the report calls it.
+    /// The name used in the report.
     name: String,
     /// Removed at the end.
     _temporary: Option<tempfile::NamedTempFile>,
@@ -209,7 +209,7 @@ impl NewRecording {
         let recorder = Recorder::create(&place, &record_name()).map_err(|error| {
             Failure::new(format!("could not record to {}", shown_path(&place)))
                 .because(error)
-                .hint("name a file or a directory that you may write to")
+                .hint("choose a file or directory that you can write to")
         })?;
         let path = recorder.path().to_owned();
         let name = match args.record {

@@ -1,4 +1,4 @@
-//! Which servers are meant: a command, a URL, or names in plumb.toml.
+//! Chooses the servers to test or lock: a command, a URL, or names in plumb.toml.
 
 use std::path::{Path, PathBuf};
 
@@ -19,13 +19,13 @@ pub(super) struct ChosenServer {
     /// Its name in plumb.toml.
     pub(super) name: Option<String>,
     pub(super) target: Target,
-    /// As plumb.toml has them; paths are relative to the working directory.
+    /// Options from plumb.toml; paths are relative to the working directory.
     pub(super) options: TestOptions,
-    /// Where its lock is unless something else is said.
+    /// Its lock file, unless the command line gives another one.
     pub(super) lock: PathBuf,
 }
 
-/// The servers that are meant: one, or all of plumb.toml.
+/// The chosen servers: one, or all in plumb.toml.
 pub(super) fn chosen(args: &ServerArgs, config: &Config) -> anyhow::Result<Vec<ChosenServer>> {
     let of_all = relative_to(config.directory(), config.test.options.clone());
     let unnamed = |target| {
@@ -61,8 +61,8 @@ pub(super) fn chosen(args: &ServerArgs, config: &Config) -> anyhow::Result<Vec<C
             Some(server) => Ok(vec![named(name, server)?]),
             None => Err(unknown(name, config).into()),
         },
-        None if servers.is_empty() => Err(Failure::new("no server is named")
-            .hint("name its URL, or a program after `--`, or put `[test.servers]` into plumb.toml")
+        None if servers.is_empty() => Err(Failure::new("no server given")
+            .hint("give its URL, or a command after `--`, or add `[test.servers]` to plumb.toml")
             .into()),
         None => servers.iter().map(|(name, server)| named(name, server)).collect(),
     }
@@ -76,13 +76,13 @@ pub(super) fn untestable(error: &RunError) -> anyhow::Error {
     };
     let said: Vec<&str> = stderr.trim_end().lines().rev().take(5).collect();
     if said.is_empty() {
-        return failure.hint("name it after `--` as you would start it, or by its URL").into();
+        return failure.hint("give the command that starts it after `--`, or its URL").into();
     }
     let said: Vec<&str> = said.into_iter().rev().collect();
-    failure.hint(format!("it said: {}", visible_lines(&said.join("\n")))).into()
+    failure.hint(format!("its standard error: {}", visible_lines(&said.join("\n")))).into()
 }
 
-/// A server as plumb.toml has it, with what the command line adds.
+/// A server from plumb.toml, with options from the command line added.
 fn configured(args: &ServerArgs, server: &ServerConfig, base: &Path) -> anyhow::Result<Target> {
     let Some((program, arguments)) = server.command.split_first() else {
         let mut headers: HeaderMap = server.headers.iter().cloned().collect();
@@ -104,21 +104,23 @@ fn configured(args: &ServerArgs, server: &ServerConfig, base: &Path) -> anyhow::
 
 fn at(url: &str, headers: HeaderMap) -> anyhow::Result<Target> {
     Target::url(url, headers).map_err(|error| {
-        Failure::new("the server has no usable URL")
+        Failure::new("the URL of the server cannot be used")
             .because(error)
-            .hint("write it like http://127.0.0.1:3000/mcp, or start a program after `--`")
+            .hint("write it like http://127.0.0.1:3000/mcp, or give a command after `--`")
             .into()
     })
 }
 
 fn from_environment(variable: &str) -> anyhow::Result<HeaderValue> {
     let value = std::env::var_os(variable).ok_or_else(|| {
-        Failure::new(format!("there is no variable `{variable}`, which a header comes from"))
+        Failure::new(format!(
+            "the environment variable `{variable}`, needed for a header, is not set"
+        ))
     })?;
-    // The value is not repeated: it is a secret.
+    // The error does not repeat the value, which may be a secret.
     let header = HeaderValue::from_bytes(value.as_encoded_bytes());
     let mut header = header.map_err(|_| {
-        Failure::new(format!("the variable `{variable}` does not hold the value of a header"))
+        Failure::new(format!("the environment variable `{variable}` is not a valid header value"))
     })?;
     header.set_sensitive(true);
     Ok(header)
@@ -128,7 +130,7 @@ fn unknown(name: &str, config: &Config) -> Failure {
     let servers = &config.test.servers;
     if servers.is_empty() {
         return Failure::new(format!("`{name}` is not a URL, and plumb.toml names no servers"))
-            .hint("write a URL with http, https, ws or wss, or start a program after `--`");
+            .hint("give a URL with http, https, ws or wss, or a command after `--`");
     }
     let known: Vec<&str> = servers.keys().map(String::as_str).collect();
     Failure::new(UnknownName::new("server", name, known.iter().copied()).to_string())

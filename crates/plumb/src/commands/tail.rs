@@ -23,7 +23,7 @@ use crate::{
     text::shown_path,
 };
 
-/// Shows the messages of a recording as it is written.
+/// Runs `plumb tail`.
 pub(crate) fn tail(args: TailArgs, color: Color) -> anyhow::Result<Outcome> {
     let TailArgs { file, no_follow, from, judging } = args;
     let config = Config::chosen(&judging)?;
@@ -72,7 +72,7 @@ fn show_to_end(
 /// Ends the process with exit code 0 on Ctrl-C, between two lines.
 fn end_on_interrupt() -> io::Result<()> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_io().build()?;
-    // From here on, not only once the thread runs.
+    // Installed here, so that no signal is missed before the thread runs.
     let mut interrupts = {
         let _inside = runtime.enter();
         interrupts()?

@@ -15,7 +15,7 @@ use crate::{
     wrap::{self, Direction, Done, Plan, Proxy, WrapError},
 };
 
-/// Puts the proxy into a client's configuration, or takes it out again.
+/// Runs `plumb wrap`.
 pub(crate) fn wrap(args: &WrapArgs, color: Color) -> anyhow::Result<Outcome> {
     let direction = if args.undo { Direction::Undo } else { Direction::Wrap };
     let proxy = proxy(args)?;
@@ -40,7 +40,7 @@ pub(crate) fn wrap(args: &WrapArgs, color: Color) -> anyhow::Result<Outcome> {
     let _ = match (plan.edits.is_empty(), direction) {
         (true, _) => writeln!(text, "nothing to change in {name}"),
         (false, Direction::Wrap) => {
-            writeln!(text, "wrote {name}; `plumb wrap --undo {name}` takes the proxy out again")
+            writeln!(text, "wrote {name}; `plumb wrap --undo {name}` removes the proxy again")
         }
         (false, Direction::Undo) => writeln!(text, "wrote {name}"),
     };
@@ -48,7 +48,7 @@ pub(crate) fn wrap(args: &WrapArgs, color: Color) -> anyhow::Result<Outcome> {
         let option = visible(option);
         let _ = writeln!(
             text,
-            "note: `{option}` is relative to wherever the client starts its servers"
+            "note: `{option}` is relative to the directory in which the client starts its servers"
         );
     }
     print(&text)?;
@@ -60,14 +60,14 @@ fn proxy(args: &WrapArgs) -> anyhow::Result<Proxy> {
         Some(path) => path.clone(),
         None => env::current_exe()
             .map_err(|error| {
-                Failure::new("could not find out which program this is")
+                Failure::new("could not determine the path of this program")
                     .because(error)
-                    .hint("name it with --plumb")
+                    .hint("give it with --plumb")
             })?
             .into_os_string()
             .into_string()
             .map_err(|_| {
-                Failure::new("the path of this program is not Unicode").hint("name it with --plumb")
+                Failure::new("the path of this program is not Unicode").hint("give it with --plumb")
             })?,
     };
     if args.options.iter().any(|option| option == "--" || option == "--upstream") {
@@ -86,7 +86,7 @@ fn unusable(name: &str, error: WrapError) -> Failure {
     }
 }
 
-/// A line about each server.
+/// Formats a line for each server.
 fn report(plan: &Plan, direction: Direction, palette: &Palette) -> String {
     let Palette { bold, good, dim, .. } = palette;
     let mut text = String::new();
@@ -95,18 +95,21 @@ fn report(plan: &Plan, direction: Direction, palette: &Palette) -> String {
         let _ = write!(text, "{bold}{name}{bold:#}: ");
         let _ = match (done, direction) {
             (Done::Changed, Direction::Wrap) => writeln!(text, "{good}wrapped{good:#}"),
-            (Done::Changed, Direction::Undo) => writeln!(text, "{good}taken out{good:#}"),
+            (Done::Changed, Direction::Undo) => writeln!(text, "{good}unwrapped{good:#}"),
             (Done::AsWanted, Direction::Wrap) => {
-                writeln!(text, "already wrapped {dim}(--undo first to change the options){dim:#}")
+                writeln!(
+                    text,
+                    "already wrapped {dim}(use --undo first to change the options){dim:#}"
+                )
             }
             (Done::AsWanted, Direction::Undo) => writeln!(text, "not wrapped"),
-            (Done::LeftAlone(reason), _) => writeln!(text, "left alone: {}", visible(reason)),
+            (Done::LeftAlone(reason), _) => writeln!(text, "unchanged: {}", visible(reason)),
         };
     }
     text
 }
 
-/// The first file or folder to record to that is not absolute.
+/// The first recording path in `options` that is not absolute.
 fn relative_path(options: &[String]) -> Option<&str> {
     options.iter().enumerate().find_map(|(at, option)| {
         let path = match option.strip_prefix("--record=") {

@@ -9,7 +9,7 @@ use mcp_json::Position;
 
 use crate::text::{shown_path, visible_lines};
 
-/// Something in the file that makes no sense.
+/// An error in the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Fault {
     pub(super) span: Range<usize>,
@@ -37,7 +37,7 @@ impl Fault {
     }
 }
 
-/// A configuration file that makes no sense, with every place where it does not.
+/// All errors of a configuration file.
 #[derive(Debug)]
 pub(crate) struct ConfigError {
     path: PathBuf,
@@ -55,7 +55,7 @@ impl ConfigError {
     /// Every fault with its line underlined, each ending in a line feed.
     pub(crate) fn excerpts(&self, renderer: &Renderer) -> String {
         let path = shown_path(&self.path);
-        // What is shown may be longer than what was read.
+        // The text shown may be longer than the text read.
         let text = visible_lines(&self.text);
         let shown_at = |at: usize| visible_lines(self.text.get(..at).unwrap_or_default()).len();
         let mut out = String::new();

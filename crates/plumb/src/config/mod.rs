@@ -14,7 +14,7 @@
 //!
 //! [rules]
 //! method-unknown = "off"
-//! "capability-*" = "warning"     # a name counts more than a pattern
+//! "capability-*" = "warning"     # a name takes precedence over a pattern
 //! "layer:http" = "off"
 //!
 //! [limits]
@@ -22,12 +22,12 @@
 //!
 //! [proxy]
 //! enforce = true                 # or false, "client", "server": whose messages are held back
-//! bad_tools = "filter"           # out of their list; or "reject" the list, or "pass" it
+//! bad_tools = "filter"           # remove them from their list; or "reject" the list, or "pass" it
 //!
 //! [proxy.rules]                  # off, warn or reject, for messages of both sides
 //! method-unknown = "warn"
 //!
-//! [proxy.server.rules]           # only for those of the server; counts more than [proxy.rules]
+//! [proxy.server.rules]           # only for those of the server; takes precedence over [proxy.rules]
 //! "layer:http" = "warn"
 //!
 //! [profiles.house]
@@ -47,7 +47,7 @@
 //! prefix = "/git"
 //! command = ["git-server", "--stdio"]
 //!
-//! [test]                         # for `plumb test` and `plumb lock`: how to test all servers
+//! [test]                         # for `plumb test` and `plumb lock`: settings for all servers
 //! allow_writes = true
 //! time_limit = 60                # seconds
 //! skip_tools = ["wipe"]
@@ -55,7 +55,7 @@
 //! [test.arguments]               # for tools that need real ones
 //! search = [{ query = "rust", limit = 3 }]
 //!
-//! [test.servers.files]           # `plumb test files`; all of the above may be said here too
+//! [test.servers.files]           # `plumb test files`; all of the above can be set here too
 //! command = ["files-server", "--stdio"]
 //! env = { LOG = "debug" }
 //! lock = "files.lock"            # relative to this file, as `cwd` and `baseline` are
@@ -65,7 +65,7 @@
 //! header_env = { Authorization = "REMOTE_TOKEN" }  # from the environment
 //! ```
 //!
-//! Anything not understood is an error, and anything without effect is a warning: a setting that
+//! Anything not understood is an error, and a setting without effect is a warning: a setting that
 //! silently does nothing is worse than none.
 
 mod fault;
@@ -94,7 +94,7 @@ use crate::{
 /// The file name to look for in the working directory and its parents.
 pub(crate) const FILE_NAME: &str = "plumb.toml";
 
-/// The contents of a `plumb.toml`; what it leaves out is `None` or empty.
+/// The contents of a `plumb.toml`; settings that it leaves out are `None` or empty.
 #[derive(Debug, Default)]
 pub(crate) struct Config {
     /// Where it was read from.
@@ -135,12 +135,12 @@ pub(crate) enum LoadError {
 }
 
 impl Config {
-    /// Reads the file that the arguments ask for.
+    /// Reads the configuration chosen by the arguments.
     pub(crate) fn chosen(args: &JudgingArgs) -> Result<Config, LoadError> {
         Config::from_choice(args.config.as_deref(), args.no_config)
     }
 
-    /// Reads the file at `path`, or looks for one, unless there is to be none.
+    /// Reads the file at `path`, or searches for one unless `none` is set.
     pub(crate) fn from_choice(path: Option<&Path>, none: bool) -> Result<Config, LoadError> {
         match (path, none) {
             (Some(path), _) => Config::load(path),
@@ -168,14 +168,14 @@ impl Config {
     pub(crate) fn find() -> Result<Config, LoadError> {
         let here = std::env::current_dir().map_err(LoadError::WorkingDirectory)?;
         match find_upwards(&here) {
-            // A short name if possible, since it appears in messages.
+            // Use the short name if possible, since it appears in messages.
             Some(path) if path.parent() == Some(&here) => Config::load(Path::new(FILE_NAME)),
             Some(path) => Config::load(&path),
             None => Ok(Config::default()),
         }
     }
 
-    /// What paths in the file are relative to.
+    /// The directory that paths in the file are relative to.
     pub(crate) fn directory(&self) -> &Path {
         self.path.as_deref().and_then(Path::parent).unwrap_or(Path::new(""))
     }

@@ -1,4 +1,4 @@
-//! `[proxy]`: what `plumb proxy` passes traffic to, and what it does about what it finds.
+//! `[proxy]`: the servers behind `plumb proxy`, and what it does about findings.
 
 use std::path::PathBuf;
 
@@ -16,9 +16,9 @@ use crate::{args::Enforced, levels::Levels};
 #[derive(Debug, Default)]
 pub(crate) struct ProxyConfig {
     pub(crate) upstreams: Vec<UpstreamConfig>,
-    /// Whose messages are held back.
+    /// The sides whose messages are held back.
     pub(crate) enforce: Option<Enforced>,
-    /// What to do about a list of tools if only some of them are bad.
+    /// What to do about a list of tools if only some of them break a rule.
     pub(crate) bad_tools: Option<BadTools>,
     /// What to do about messages of either side.
     pub(crate) levels: Levels<Action>,
@@ -97,7 +97,7 @@ fn enforce(value: &Value<'_>) -> Result<Enforced, Fault> {
 }
 
 fn bad_tools(value: &Value<'_>) -> Result<BadTools, Fault> {
-    word(value, "way with bad tools", &["filter", "reject", "pass"], |text| match text {
+    word(value, "value of bad_tools", &["filter", "reject", "pass"], |text| match text {
         "filter" => Some(BadTools::Filter),
         "reject" => Some(BadTools::Reject),
         "pass" => Some(BadTools::Pass),
@@ -106,7 +106,7 @@ fn bad_tools(value: &Value<'_>) -> Result<BadTools, Fault> {
 }
 
 fn action(value: &Value<'_>) -> Result<Action, Fault> {
-    word(value, "level of a proxy", &["off", "warn", "reject"], |text| match text {
+    word(value, "proxy level", &["off", "warn", "reject"], |text| match text {
         "off" => Some(Action::Off),
         "warn" => Some(Action::Warn),
         "reject" => Some(Action::Reject),

@@ -1,4 +1,4 @@
-//! `[test]`: the servers that `plumb test` and `plumb lock` know by name, and how to test them.
+//! `[test]`: named servers for `plumb test` and `plumb lock`, and how to test them.
 
 use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
@@ -51,13 +51,13 @@ pub(crate) struct ServerConfig {
     /// Relative to the file.
     pub(crate) cwd: Option<PathBuf>,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
-    /// Headers whose values are in the environment, by variable.
+    /// Headers whose values come from environment variables.
     pub(crate) header_env: Vec<(HeaderName, String)>,
     pub(crate) options: TestOptions,
 }
 
 impl TestOptions {
-    /// These, and where they say nothing, `others`. Lists are joined.
+    /// These options, with `others` as defaults. Lists are joined.
     pub(crate) fn or(mut self, others: &TestOptions) -> TestOptions {
         self.allow_writes = self.allow_writes.or(others.allow_writes);
         self.allow_destructive = self.allow_destructive.or(others.allow_destructive);
@@ -102,7 +102,7 @@ pub(super) fn read(value: &Value<'_>, faults: &mut Faults) -> TestConfig {
                 let Some(servers) = keep(table(value), faults) else { continue };
                 for (name, value) in servers {
                     if name.get_ref().contains("://") || name.get_ref().is_empty() {
-                        let message = "this would be taken for a URL, not for a name";
+                        let message = "a name like this would be taken for a URL";
                         faults.push(Fault::new(name.span(), message));
                     } else if let Some(server) = server(value, faults) {
                         config.servers.insert(name.get_ref().to_string(), server);
@@ -186,10 +186,10 @@ fn texts(value: &Value<'_>, faults: &mut Faults) -> Vec<(String, String)> {
 fn headers(value: &Value<'_>, faults: &mut Faults) -> Vec<(HeaderName, HeaderValue)> {
     let mut headers = Vec::new();
     for (name, text) in texts(value, faults) {
-        // The value is not repeated: it may be a secret.
+        // The error does not repeat the value, which may be a secret.
         match (name.parse(), text.parse()) {
             (Ok(name), Ok(value)) => headers.push((name, value)),
-            _ => faults.push(Fault::new(value.span(), format!("`{name}` makes no header"))),
+            _ => faults.push(Fault::new(value.span(), format!("`{name}` is not a valid header"))),
         }
     }
     headers
@@ -201,7 +201,7 @@ fn header_env(value: &Value<'_>, faults: &mut Faults) -> Vec<(HeaderName, String
         match name.parse() {
             Ok(name) if !variable.is_empty() => headers.push((name, variable)),
             _ => {
-                let message = format!("`{name}` is not a header and a variable");
+                let message = format!("`{name}` does not map a header to a variable");
                 let help = "write { Authorization = \"MY_TOKEN\" }, with the name of a variable";
                 faults.push(Fault::new(value.span(), message).help(help));
             }

@@ -237,12 +237,12 @@ fn settings_of_a_proxy_are_checked() {
          [proxy.client.rules]\nparams-invalid = 'error'\n[proxy.server]\nrule = {}\n",
         "plumb.toml:2:11: `clinet` is not a side (did you mean `client`?)\n\
          plumb.toml:4:1: there is no rule `parms-invalid` (did you mean `params-invalid`?)\n\
-         plumb.toml:6:18: `error` is not a level of a proxy (use one of: off, warn, reject)\n\
+         plumb.toml:6:18: `error` is not a proxy level (use one of: off, warn, reject)\n\
          plumb.toml:8:1: unknown key `rule` (did you mean `rules`?)",
     );
     check_faults(
         "proxy.bad_tools = 'filtr'",
-        "plumb.toml:1:19: `filtr` is not a way with bad tools (did you mean `filter`?)",
+        "plumb.toml:1:19: `filtr` is not a value of bad_tools (did you mean `filter`?)",
     );
     check_faults(
         "proxy.enforce = 7",

@@ -1,4 +1,4 @@
-//! The differences between two messages that are the same one.
+//! The differences between two matched messages.
 
 use std::collections::HashMap;
 
@@ -10,9 +10,9 @@ use super::{
     terms::{Scope, Terms},
 };
 
-/// Differences of one message that are listed; the rest is only mentioned.
+/// Maximum differences listed per message.
 pub(super) const MAX_CHANGES: usize = 50;
-/// Bytes of a value that are kept.
+/// Maximum bytes kept of a value.
 const MAX_VALUE: usize = 1024;
 
 /// A difference inside a message.
@@ -36,7 +36,7 @@ pub(crate) enum Place {
     Text,
 }
 
-/// The differences, and whether there are more than are listed.
+/// The differences of a message, and whether there are more than listed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Changes {
     pub(super) list: Vec<Change>,
@@ -64,7 +64,7 @@ impl Changes {
         changes
     }
 
-    /// Compares values level by level, without calling itself: peers choose the depth.
+    /// Compares values level by level, without recursion, since a peer chooses the depth.
     fn compare_values(&mut self, left: Node<'_>, right: Node<'_>, terms: &Terms) {
         let mut waiting = vec![(String::new(), Some(left), Some(right))];
         while let Some((pointer, left, right)) = waiting.pop() {
@@ -171,7 +171,8 @@ fn elements<'a>(pointer: &str, left: Node<'a>, right: Node<'a>, terms: &Terms) -
         if one.is_none() && other.is_none() {
             break;
         }
-        // One more than is listed, so that it is noticed; unless some may not count.
+        // Keep one more than is listed, to notice that there are more; but all if some may be
+        // ignored.
         if pairs.len() > MAX_CHANGES && terms.ignores_nothing() {
             break;
         }

@@ -1,4 +1,4 @@
-//! Digests of JSON values, by which equal messages are found.
+//! Digests of JSON values, for finding equal messages.
 
 use std::{
     collections::hash_map::RandomState,
@@ -10,7 +10,7 @@ use mcp_json::{Elements, Members, Node};
 /// Members that middleboxes may rewrite together with ids, or add to.
 const VOLATILE: [&str; 3] = ["_meta", "progressToken", "requestId"];
 
-/// Makes digests. The keys are random, so that nobody can prepare messages that only seem equal.
+/// Computes digests. The keys are random, so that nobody can construct collisions.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Digester {
     keys: RandomState,
@@ -39,7 +39,7 @@ impl Digester {
         finished.unwrap_or_default()
     }
 
-    /// The digest of what a message says, apart from its id and what goes along with ids.
+    /// The digest of a message's content, without its id and the members rewritten along with ids.
     pub(super) fn content(&self, message: Node<'_>) -> u64 {
         let mut sum = 0_u64;
         for (name, value) in message.members() {
@@ -79,10 +79,10 @@ impl Digester {
     }
 }
 
-/// A container some of whose children have been added up.
+/// A container with the running sum of its children's digests.
 struct Container<'a> {
     children: Children<'a>,
-    /// The digest of the present member's name; `None` in an array.
+    /// The digest of the current member's name; `None` in an array.
     name: Option<u64>,
     sum: u64,
     count: u64,

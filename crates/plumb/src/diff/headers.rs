@@ -1,4 +1,4 @@
-//! The headers that two recordings are compared by.
+//! The headers that are compared.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +25,7 @@ const OF_ONE_HOP: [&str; 15] = [
     "via",
 ];
 
-/// The headers by name, in lower case, without those of one hop. `None` if they were not recorded.
+/// The headers by lower-case name, without hop-by-hop headers. `None` if they were not recorded.
 pub(super) fn compared(headers: &Headers<'_>) -> Option<BTreeMap<String, String>> {
     if !headers.are_recorded() {
         return None;

@@ -1,4 +1,4 @@
-//! Finds out which messages of two recordings are the same.
+//! Matches the messages of two recordings.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -10,7 +10,7 @@ use super::{
     recording::{Entry, Kind},
 };
 
-/// Which entry of one recording is which of the other.
+/// Pairs of entries, as indices into the two recordings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Matching {
     pub(super) to_right: Vec<Option<usize>>,
@@ -37,7 +37,7 @@ impl Matching {
             matching.pass(left, right, |entry, _| Some((asked(entry)?, entry.id, entry.content)));
             matching.pass(left, right, |entry, _| Some((asked(entry)?, entry.id?)));
         }
-        // What is there only once is certain; the rest is sought next to it first.
+        // Unique entries are certain matches; the rest is matched near them first.
         matching.unique(left, right, |entry| Some((asked(entry)?, entry.content, entry.answer)));
         matching.unique(left, right, |entry| Some((asked(entry)?, entry.content)));
         for nearby in [true, false] {
@@ -64,8 +64,8 @@ impl Matching {
         matching
     }
 
-    /// Matches what is left on both sides and has the same key, the first with the first. The key may
-    /// depend on what the sender sent before that is matched already.
+    /// Matches unmatched entries with the same key, in order. The key may depend on the sender's
+    /// preceding matched entry.
     fn pass<K: Eq + Hash>(
         &mut self,
         left: &[Entry],
@@ -95,7 +95,7 @@ impl Matching {
         }
     }
 
-    /// Matches what is left and has a key that only one entry on either side has.
+    /// Matches unmatched entries whose key is unique on both sides.
     fn unique<K: Eq + Hash>(
         &mut self,
         left: &[Entry],
@@ -169,7 +169,7 @@ impl Matching {
     }
 }
 
-/// How often a key is there.
+/// How often a key occurs.
 #[derive(Debug, Clone, Copy, Default)]
 enum Found {
     #[default]
@@ -178,8 +178,7 @@ enum Found {
     Often,
 }
 
-/// For each entry, what its sender sent last before it that is matched, as an index of the left
-/// side.
+/// For each entry, the sender's preceding matched entry, as an index into the left side.
 fn places(entries: &[Entry], to_left: impl Fn(usize) -> Option<usize>) -> Vec<Option<usize>> {
     let mut last: [Option<usize>; 3] = [None; 3];
     let place = |(index, entry): (usize, &Entry)| {

@@ -89,7 +89,7 @@ impl Differ {
         Recording::read(path, &self.digester, self.terms.scope)
     }
 
-    /// Compares recordings that it has read.
+    /// Compares two recordings.
     pub(crate) fn compare(
         &self,
         left: Recording,
@@ -99,7 +99,7 @@ impl Differ {
         let matching = matching::best(&left.entries, &right.entries);
         let moved = match self.terms.scope {
             Scope::Everything => order::moved(&left.entries, &matching.to_right),
-            // What is concurrent comes in any order.
+            // Concurrent messages may come in any order.
             Scope::Server { .. } => BTreeSet::new(),
         };
         let too_long = left.too_long + right.too_long;
@@ -134,7 +134,7 @@ impl Comparison<'_> {
                 self.add(&Difference::Lost(place))?;
                 continue;
             };
-            // What was added comes where the other recording has it.
+            // Report added messages at their position in the other recording.
             self.add_up_to(&mut next, other)?;
             if self.moved.contains(&index) {
                 let places = (self.left_place(index)?, self.right_place(other)?);
@@ -177,7 +177,7 @@ impl Comparison<'_> {
         self.add(&Difference::Changed(places.0, places.1, changes))
     }
 
-    /// Reports what was added before `end`.
+    /// Reports the messages added before `end`.
     fn add_up_to(&mut self, next: &mut usize, end: usize) -> Result<(), DiffError> {
         while *next < end {
             let is_added = self.matching.to_left[*next].is_none();
@@ -190,7 +190,7 @@ impl Comparison<'_> {
         Ok(())
     }
 
-    /// Whether differences of an entry are of interest.
+    /// Whether an entry is compared.
     fn counts(&self, entry: &Entry) -> bool {
         match self.terms.scope {
             Scope::Everything => true,

@@ -1,4 +1,4 @@
-//! A recording as a list of what passed, small enough to be kept as a whole.
+//! A recording as a list of digests, small enough to be held in memory.
 
 use std::{
     collections::HashMap,
@@ -16,10 +16,10 @@ use mcp_rules::{LineReader, ReadLine};
 
 use super::{digest::Digester, headers, terms::Scope};
 
-/// Messages beyond this many are too many to be kept.
+/// Maximum number of messages in a recording.
 pub(super) const MAX_ENTRIES: usize = 1_000_000;
 
-/// Something that passed.
+/// A message, or an HTTP part without one.
 #[derive(Debug, Clone)]
 pub(super) struct Entry {
     /// Counted from 1.
@@ -28,21 +28,21 @@ pub(super) struct Entry {
     length: usize,
     pub(super) from: Option<Side>,
     pub(super) kind: Kind,
-    /// Digest of the method, or of what HTTP has instead.
+    /// Digest of the method, or of the HTTP method and path.
     pub(super) method: u64,
     pub(super) id: Option<u64>,
-    /// Digest of what it says, apart from ids.
+    /// Digest of the content, without ids.
     pub(super) content: u64,
-    /// Digest of all that is compared.
+    /// Digest of everything that is compared.
     pub(super) whole: u64,
     /// Index of the request that it answers.
     pub(super) answers: Option<usize>,
-    /// Digest of what the first answer to it says.
+    /// Digest of the content of the first answer to it.
     pub(super) answer: Option<u64>,
     pub(super) session: u64,
 }
 
-/// What passed.
+/// The kind of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Kind {
     Request,
@@ -123,7 +123,7 @@ impl Recording {
         Ok(reading.recording)
     }
 
-    /// Whether a client has sent anything.
+    /// Whether the client sent anything.
     pub(crate) fn has_client(&self) -> bool {
         self.entries.iter().any(|entry| entry.from == Some(Side::Client))
     }
@@ -158,7 +158,7 @@ fn reader() -> LineReader {
 /// A recording that is being read.
 struct Reading<'d> {
     digester: &'d Digester,
-    /// Unless what carries messages is compared too.
+    /// `None` if the transport is compared too.
     conversations: Option<Conversations>,
     /// The last request of a side with an id, by conversation.
     requests: HashMap<(Option<Side>, u64, u64), usize>,
@@ -178,17 +178,17 @@ impl Reading<'_> {
         let http = record.and_then(|record| record.http.as_deref());
         let message = line.message();
         self.recording.has_http |= http.is_some();
-        // What a process does besides speaking passes no middlebox.
+        // Standard error and exits do not pass a middlebox.
         if record.is_some_and(|record| record.is_gap || record.process.is_some()) {
             return;
         }
-        // Only messages count, not what is for an authorization server, for example.
+        // Compare only MCP messages, not requests to an authorization server, for example.
         let is_message =
             |message: Node<'_>| message.is_array() || Envelope::of(message).kind().is_some();
         if conversation.is_some() && http.is_some() && !message.is_some_and(is_message) {
             return;
         }
-        // The end of a stream is no message, and differs with every buffer on the way.
+        // Ends of streams depend on buffering, so they are not compared.
         if message.is_none()
             && http.is_some_and(|http| http.method.is_none() && http.status.is_none())
         {

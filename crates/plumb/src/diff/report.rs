@@ -1,4 +1,4 @@
-//! Differences for people and for programs.
+//! Reports of differences, human-readable and as JSON.
 
 use std::{
     fmt::Write as _,
@@ -18,10 +18,10 @@ use crate::{
     text::{Layout, counted, grouped, visible, without_middle, write_json},
 };
 
-/// Columns of a value.
+/// Maximum columns of a value.
 const VALUE: usize = 48;
 
-/// Takes differences one by one.
+/// Receives differences one by one.
 pub(crate) trait DiffReport {
     /// Reports a difference.
     fn difference(&mut self, difference: &Difference) -> io::Result<()>;
@@ -61,7 +61,7 @@ impl Totals {
         self.lost + self.added + self.changed + self.moved + self.rewritten == 0
     }
 
-    /// All of it in one sentence.
+    /// The totals in one sentence.
     pub(crate) fn sentence(&self) -> String {
         let (left, right) = self.messages;
         let kinds = [
@@ -89,11 +89,11 @@ impl Totals {
     }
 }
 
-/// For people.
+/// The human-readable report.
 pub(crate) struct HumanDiff<W> {
     pub(crate) out: W,
     pub(crate) palette: Palette,
-    /// The files as the user named them.
+    /// The file names as the user gave them.
     pub(crate) names: (String, String),
 }
 
@@ -192,7 +192,7 @@ fn value(raw: &[u8]) -> String {
     without_middle(&text, VALUE).into_owned()
 }
 
-/// For programs: one difference per line.
+/// One JSON object per difference.
 pub(crate) struct JsonDiff<W> {
     pub(crate) out: W,
 }
@@ -260,7 +260,7 @@ fn json_change(change: &Change) -> Value {
         Place::Text => ("part", "text"),
     };
     let mut value = json!({ name: place });
-    // A value that is not there differs from one that is null.
+    // Distinguish an absent value from null.
     if change.left.is_some() {
         value["a"] = show(&change.left);
     }

@@ -1,4 +1,4 @@
-//! Ids and progress tokens that a middlebox replaces by its own.
+//! Ids and progress tokens that a middlebox replaces with its own.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use super::{
     recording::{Entry, Kind},
 };
 
-/// Pairs that are shown.
+/// Number of pairs to show.
 const EXAMPLES: usize = 3;
 
-/// Replacements that are remembered; others are differences like any.
+/// Maximum replacements remembered; further ones are reported as ordinary differences.
 const MAX_REPLACEMENTS: usize = 100_000;
 
 /// What is rewritten.
@@ -22,7 +22,7 @@ pub(crate) enum Rewritten {
     ProgressTokens,
 }
 
-/// Replacements of one kind in the requests of one side: each value by one, and no two by the same.
+/// Replacements of one kind in the requests of one side, as a one-to-one mapping.
 #[derive(Debug, Default)]
 pub(crate) struct Replacements {
     forth: HashMap<Vec<u8>, Vec<u8>>,
@@ -54,7 +54,7 @@ impl Replacements {
     }
 }
 
-/// All replacements, in the order in which they came up. Every conversation has its own.
+/// All replacements in order of appearance, separate for each conversation.
 #[derive(Debug, Default)]
 pub(super) struct Rewrites {
     by_subject: HashMap<(Subject, u64), usize>,
@@ -65,7 +65,7 @@ pub(super) struct Rewrites {
 type Subject = (Rewritten, Option<Side>);
 
 impl Rewrites {
-    /// Takes out of `changes` what is rewritten as before.
+    /// Removes consistent rewrites from `changes`.
     pub(super) fn take_out(&mut self, entry: &Entry, changes: &mut Vec<Change>) {
         changes.retain(|change| {
             let Some(subject) = subject(entry, &change.place) else { return true };
@@ -88,7 +88,7 @@ impl Rewrites {
     }
 }
 
-/// What stands at a place of a message that middleboxes rewrite, and whose request it belongs to.
+/// What kind of rewritten value is at a place of a message, and whose request it belongs to.
 fn subject(entry: &Entry, place: &Place) -> Option<Subject> {
     let Place::Pointer(pointer) = place else { return None };
     let sender = entry.from;

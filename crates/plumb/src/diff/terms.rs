@@ -1,4 +1,4 @@
-//! What counts as a difference.
+//! Settings that decide what counts as a difference.
 
 use mcp_json::Node;
 use mcp_rules::redact::PointerPattern;
@@ -6,27 +6,27 @@ use mcp_rules::redact::PointerPattern;
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Scope {
-    /// All that passed, and what carried it.
+    /// All messages, and the HTTP parts that carried them.
     #[default]
     Everything,
-    /// What the server said, whatever carried it and in whatever order.
+    /// The server's messages, regardless of transport and order.
     Server {
-        /// And of that only its answers.
+        /// Whether to compare only its answers.
         answers_only: bool,
     },
 }
 
-/// What counts as a difference.
+/// Settings that decide what counts as a difference.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Terms {
     pub(crate) scope: Scope,
-    /// What does not count, wherever it is.
+    /// Values to ignore.
     pub(crate) ignored: Vec<PointerPattern>,
-    /// Whether two times are the same, whatever they are.
+    /// Whether any two times count as equal.
     pub(crate) ignores_times: bool,
 }
 
-/// What servers make up anew in every conversation.
+/// Values that servers generate anew in every conversation.
 const MADE_UP: [&str; 8] = [
     "/result/nextCursor",
     "/result/requestState",
@@ -39,7 +39,7 @@ const MADE_UP: [&str; 8] = [
 ];
 
 impl Terms {
-    /// Also ignores what differs from conversation to conversation: times, and what servers make up.
+    /// Also ignores values that differ between conversations: times and generated values.
     pub(crate) fn ignoring_volatile(mut self) -> Terms {
         self.ignores_times = true;
         self.ignored.extend(MADE_UP.iter().filter_map(|pointer| pointer.parse().ok()));
@@ -62,7 +62,7 @@ impl Terms {
     }
 }
 
-/// Whether a value is a time as RFC 3339 has it.
+/// Whether a value is an RFC 3339 time.
 fn is_time(value: Node<'_>) -> bool {
     const SHAPE: &[u8] = b"0000-00-00T00:00:00";
     let Some(text) = value.str_bytes() else { return false };

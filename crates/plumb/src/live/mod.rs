@@ -1,4 +1,4 @@
-//! Messages as they pass: one line for each, and its findings below.
+//! A live view of messages: one line for each, followed by its findings.
 
 mod clock;
 
@@ -15,20 +15,20 @@ use crate::{
     text::{head, visible, width},
 };
 
-/// Columns of the name of a message. Longer ones push the rest to the right.
+/// Columns for the name of a message. Longer names push the rest to the right.
 const NAME: usize = 28;
-/// Columns of an id.
+/// Columns for an id.
 const ID: usize = 6;
-/// Characters of a name or id that are shown at most.
+/// Maximum characters shown of a name or id.
 const LONGEST: usize = 60;
-/// Fewer columns are not worth a preview.
+/// Minimum columns for a preview.
 const SHORTEST_PREVIEW: usize = 8;
-/// Bytes of a text that a preview is made of: enough for any terminal.
+/// Bytes of text to make a preview from: enough for any terminal.
 const PREVIEW_BYTES: usize = 2048;
 
-/// A message that passes, or another thing that was observed.
+/// A message or another observed event, ready for display.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Passing<'a> {
+pub(crate) struct LiveEntry<'a> {
     /// Milliseconds since 1970.
     pub(crate) millis: Option<i64>,
     pub(crate) from: Option<Side>,
@@ -37,31 +37,33 @@ pub(crate) struct Passing<'a> {
     pub(crate) id: Option<String>,
     /// Length of the message in bytes.
     pub(crate) bytes: usize,
-    /// What is worth showing of its text.
+    /// The part of its text worth showing.
     pub(crate) preview: &'a [u8],
 }
 
-impl<'a> Passing<'a> {
-    /// What a line of a recording shows; `answered` is the method of the request that it answers, if
+impl<'a> LiveEntry<'a> {
+    /// Describes a line of a recording; `answered` is the method of the request that it answers, if
     /// known.
-    pub(crate) fn of(line: &ReadLine<'a>, answered: Option<&str>) -> Passing<'a> {
+    pub(crate) fn of(line: &ReadLine<'a>, answered: Option<&str>) -> LiveEntry<'a> {
         let record = line.record();
         if let Some(record) = record.filter(|record| record.is_gap) {
-            let shown =
-                Passing { name: "(some are missing here)".to_owned(), ..Passing::default() };
-            return Passing { millis: record.millis, ..shown };
+            let shown = LiveEntry {
+                name: "(some messages are missing here)".to_owned(),
+                ..LiveEntry::default()
+            };
+            return LiveEntry { millis: record.millis, ..shown };
         }
         if let Some(process) = record.and_then(|record| record.process.as_ref()) {
             let millis = record.and_then(|record| record.millis);
-            return Passing { millis, from: Some(Side::Server), ..Passing::process(process) };
+            return LiveEntry { millis, from: Some(Side::Server), ..LiveEntry::process(process) };
         }
         let http = record.and_then(|record| record.http.as_deref());
         let text = record.and_then(|record| record.text());
         let shown = match (line.message(), http, text) {
-            (Some(message), ..) => Passing::message(message, answered),
-            (None, Some(http), _) => Passing::http(http),
-            (None, None, Some(text)) => Passing::text(text),
-            (None, None, None) => Passing::text(line.text()),
+            (Some(message), ..) => LiveEntry::message(message, answered),
+            (None, Some(http), _) => LiveEntry::http(http),
+            (None, None, Some(text)) => LiveEntry::text(text),
+            (None, None, None) => LiveEntry::text(line.text()),
         };
         match record {
             Some(record) => {
@@ -70,54 +72,54 @@ impl<'a> Passing<'a> {
                 let preview = if bytes.is_some() { b"" } else { shown.preview };
                 let bytes = bytes.unwrap_or(shown.bytes);
                 let (from, millis) = (Some(record.from), record.millis);
-                Passing { from, millis, name, bytes, preview, id: shown.id }
+                LiveEntry { from, millis, name, bytes, preview, id: shown.id }
             }
             None => shown,
         }
     }
 
-    /// What a process did besides speaking.
-    fn process(process: &'a ProcessRecord<'a>) -> Passing<'a> {
+    /// Standard error or exit of a process.
+    fn process(process: &'a ProcessRecord<'a>) -> LiveEntry<'a> {
         match process {
-            ProcessRecord::Stderr(text) => Passing {
+            ProcessRecord::Stderr(text) => LiveEntry {
                 name: "standard error".to_owned(),
                 bytes: text.len(),
                 preview: text,
-                ..Passing::default()
+                ..LiveEntry::default()
             },
             ProcessRecord::Exit { code: Some(code), .. } => {
-                Passing { name: format!("exited with code {code}"), ..Passing::default() }
+                LiveEntry { name: format!("exited with code {code}"), ..LiveEntry::default() }
             }
             ProcessRecord::Exit { signal: Some(signal), .. } => {
-                Passing { name: format!("ended by signal {signal}"), ..Passing::default() }
+                LiveEntry { name: format!("ended by signal {signal}"), ..LiveEntry::default() }
             }
-            _ => Passing { name: "exited".to_owned(), ..Passing::default() },
+            _ => LiveEntry { name: "exited".to_owned(), ..LiveEntry::default() },
         }
     }
 
     /// A message or a batch; `answered` is the method of the request that it answers, if known.
-    pub(crate) fn message(message: Node<'a>, answered: Option<&str>) -> Passing<'a> {
+    pub(crate) fn message(message: Node<'a>, answered: Option<&str>) -> LiveEntry<'a> {
         let bytes = message.raw().len();
         if message.is_array() {
             let name = format!("batch of {}", message.len());
-            return Passing { name, bytes, preview: message.raw(), ..Passing::default() };
+            return LiveEntry { name, bytes, preview: message.raw(), ..LiveEntry::default() };
         }
         let name = MessageName::of(message);
         let envelope = Envelope::of(message);
         let payload = envelope.result.or(envelope.error).or(message.get("params"));
         let title = name.without_id(answered);
-        // Of what is not a message, all of it may be of interest.
+        // If it is not a message, preview all of it.
         let preview = match payload {
             _ if title.is_empty() => message.raw(),
             Some(payload) => payload.raw(),
             None => b"",
         };
         let name_shown = if title.is_empty() { "not a message".to_owned() } else { title };
-        Passing { name: name_shown, id: name.id, bytes, preview, ..Passing::default() }
+        LiveEntry { name: name_shown, id: name.id, bytes, preview, ..LiveEntry::default() }
     }
 
     /// HTTP without a message.
-    pub(crate) fn http(http: &'a HttpRecord<'_>) -> Passing<'a> {
+    pub(crate) fn http(http: &'a HttpRecord<'_>) -> LiveEntry<'a> {
         let name = match (&http.method, http.status, &http.sse) {
             (Some(method), ..) => format!("{method} {}", http.url),
             (None, Some(status), _) => format!("HTTP {status}"),
@@ -127,21 +129,21 @@ impl<'a> Passing<'a> {
         };
         let data = http.sse.as_ref().and_then(|sse| sse.data.as_deref());
         let preview = http.body.as_deref().or(data).unwrap_or_default();
-        Passing { name, bytes: preview.len(), preview, ..Passing::default() }
+        LiveEntry { name, bytes: preview.len(), preview, ..LiveEntry::default() }
     }
 
     /// Text that is not JSON.
-    pub(crate) fn text(text: &'a [u8]) -> Passing<'a> {
-        Passing {
+    pub(crate) fn text(text: &'a [u8]) -> LiveEntry<'a> {
+        LiveEntry {
             name: "not JSON".to_owned(),
             bytes: text.len(),
             preview: text,
-            ..Passing::default()
+            ..LiveEntry::default()
         }
     }
 }
 
-/// How passing messages are shown.
+/// How messages are shown.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LiveView {
     pub(crate) palette: Palette,
@@ -150,9 +152,9 @@ pub(crate) struct LiveView {
 }
 
 impl LiveView {
-    /// One line about the message, and one about each finding; `line` is its number in the
+    /// Formats one line for the message and one for each finding; `line` is its number in the
     /// recording.
-    pub(crate) fn show(&self, passing: &Passing<'_>, line: u64, findings: &[Finding]) -> String {
+    pub(crate) fn show(&self, passing: &LiveEntry<'_>, line: u64, findings: &[Finding]) -> String {
         let Palette { bold, dim, .. } = self.palette;
         let mut plain = String::new();
         if let Some(millis) = passing.millis {
@@ -192,7 +194,8 @@ impl LiveView {
         text
     }
 
-    /// One line about a finding. It names the line it is about if that is not `line`.
+    /// Formats one line about a finding. It names the line that the finding is about unless that is
+    /// `line`.
     pub(crate) fn finding(&self, line: u64, finding: &Finding) -> String {
         let style = match finding.severity {
             Severity::Error => self.palette.error,
@@ -255,7 +258,7 @@ mod tests {
         let view = LiveView { palette: Palette::plain(), width: columns };
         let mut tape = Tape::new();
         let document = tape.parse(text.as_bytes(), Limits::default()).unwrap();
-        let mut passing = Passing::message(document.root(), answered);
+        let mut passing = LiveEntry::message(document.root(), answered);
         passing.from = Some(Side::Client);
         passing.millis = Some(1_764_068_400_123);
         view.show(&passing, 1, &[])

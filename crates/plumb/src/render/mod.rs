@@ -44,7 +44,7 @@ pub(crate) fn to_stdout(plan: &Plan, color: Color) -> Box<dyn Renderer + Send> {
     }
 }
 
-/// The renderer of findings one by one for programs, on standard output.
+/// The machine-readable renderer for single findings, on standard output.
 pub(crate) fn for_programs(format: TestFormat) -> Option<Box<dyn Renderer + Send>> {
     let stdout = io::stdout();
     match format {
@@ -55,11 +55,11 @@ pub(crate) fn for_programs(format: TestFormat) -> Option<Box<dyn Renderer + Send
     }
 }
 
-/// One finding as people read it.
+/// Formats one finding for human readers.
 pub(crate) fn finding_for_people(located: &Located, palette: Palette, width: usize) -> String {
     let mut out = Vec::new();
     let look = human::Look { palette, width, summary: false };
-    // A vector takes everything.
+    // Writing to a vector does not fail.
     let _ = human::Human::new(&mut out, look).finding(located);
     String::from_utf8_lossy(&out).into_owned()
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use crate::text;
 
-/// Longer ones are left out; the message has them.
+/// Longer labels are left out; the message has them.
 const COLUMNS: usize = 40;
 
 /// What the schema expected here, if that is short enough.

@@ -1,4 +1,4 @@
-//! The totals of a run in words.
+//! Formats the totals of a run.
 
 use crate::{
     report::{Counts, Summary},

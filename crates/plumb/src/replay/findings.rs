@@ -1,4 +1,4 @@
-//! What is wrong with two conversations that should be the same.
+//! Compares the findings of two conversations that should be the same.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ struct Alike {
     first: Finding,
 }
 
-/// A kind of finding that there are more or fewer of than there were.
+/// A kind of finding that occurs more or less often than before.
 #[derive(Debug)]
 pub(crate) struct Shift<'a> {
-    /// The first one of the conversation that has more of them.
+    /// The first such finding in the conversation that has more of them.
     pub(crate) example: &'a Finding,
     pub(crate) then: u64,
     pub(crate) now: u64,
@@ -38,7 +38,7 @@ impl FindingTally {
         });
     }
 
-    /// What is found more often or less often `now`, except in `layers`.
+    /// The kinds of findings that occur more or less often `now`, except in the layers `except`.
     pub(crate) fn shifts<'a>(&'a self, now: &'a FindingTally, except: &[Layer]) -> Vec<Shift<'a>> {
         let all: std::collections::BTreeSet<&Kind> = self.0.keys().chain(now.0.keys()).collect();
         all.into_iter()

@@ -7,7 +7,7 @@ use std::{fs::File, io, path::Path};
 
 use mcp_proxy::{
     Conversations,
-    replay::{Cue, Player, ReplayError},
+    replay::{Player, ReplayError, ReplayStep},
 };
 use mcp_recording::{LineStream, MAX_LINE, Piece};
 use mcp_rules::{Engine, LineReader, Observer, RecordingInfo};
@@ -17,7 +17,7 @@ pub(crate) use self::{
     report::{HumanReplay, JsonReplay, ReplayReport},
 };
 
-/// Why a recording could not be sent.
+/// Why a recording could not be replayed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PlayError {
     #[error("could not read the recording")]
@@ -26,7 +26,8 @@ pub(crate) enum PlayError {
     Replay(#[from] ReplayError),
 }
 
-/// Sends the client's side of the recording at `path`. Returns what is wrong with the recording.
+/// Sends the client's side of the recording at `path`. Returns the findings of the recording
+/// itself.
 pub(crate) async fn play(
     path: &Path,
     player: &mut Player,
@@ -53,13 +54,13 @@ pub(crate) async fn play(
         if piece != Piece::Line || line.is_empty() {
             continue;
         }
-        let (ruling, cue) = reader.read(line, |line| {
+        let (ruling, step) = reader.read(line, |line| {
             let ruling = observer.decide(number, line, |_| Some(false));
-            (ruling, Cue::of(line, &mut conversations))
+            (ruling, ReplayStep::of(line, &mut conversations))
         });
         ruling.findings().for_each(|finding| tally.add(finding));
-        if let Some(cue) = cue {
-            player.play(cue).await?;
+        if let Some(step) = step {
+            player.play(step).await?;
         }
     }
     let mut judged = Vec::new();

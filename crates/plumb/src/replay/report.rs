@@ -1,4 +1,4 @@
-//! What a replay has shown, for people and for programs.
+//! Reports of a replay, human-readable and as JSON.
 
 use std::{
     fmt::Write as _,
@@ -6,7 +6,7 @@ use std::{
 };
 
 use mcp_core::Side;
-use mcp_proxy::replay::Played;
+use mcp_proxy::replay::ReplaySummary;
 use mcp_rules::Severity;
 use serde_json::json;
 
@@ -17,15 +17,15 @@ use crate::{
     text::{Layout, counted, visible, write_json},
 };
 
-/// Takes what has changed.
+/// Receives what has changed.
 pub(crate) trait ReplayReport: DiffReport {
-    /// Reports findings that there are more or fewer of.
+    /// Reports a kind of finding that occurs more or less often.
     fn shift(&mut self, shift: &Shift<'_>) -> io::Result<()>;
     /// Ends the report.
-    fn end(&mut self, played: &Played, totals: &Totals) -> io::Result<()>;
+    fn end(&mut self, played: &ReplaySummary, totals: &Totals) -> io::Result<()>;
 }
 
-/// For people.
+/// The human-readable report.
 pub(crate) struct HumanReplay<W> {
     pub(crate) differences: HumanDiff<W>,
     pub(crate) has_shown: bool,
@@ -72,7 +72,7 @@ impl<W: Write> ReplayReport for HumanReplay<W> {
         writeln!(self.differences.out, "{text}")
     }
 
-    fn end(&mut self, played: &Played, totals: &Totals) -> io::Result<()> {
+    fn end(&mut self, played: &ReplaySummary, totals: &Totals) -> io::Result<()> {
         let out = &mut self.differences.out;
         if self.has_shown {
             writeln!(out)?;
@@ -92,7 +92,7 @@ impl<W: Write> ReplayReport for HumanReplay<W> {
     }
 }
 
-/// For programs: one difference per line.
+/// One JSON object per difference.
 pub(crate) struct JsonReplay<W> {
     pub(crate) differences: JsonDiff<W>,
 }
@@ -130,8 +130,8 @@ impl<W: Write> ReplayReport for JsonReplay<W> {
         }))
     }
 
-    fn end(&mut self, played: &Played, _: &Totals) -> io::Result<()> {
-        let Played { unsent, unanswered, ended, .. } = played;
+    fn end(&mut self, played: &ReplaySummary, _: &Totals) -> io::Result<()> {
+        let ReplaySummary { unsent, unanswered, ended, .. } = played;
         if *unsent > 0 || *unanswered > 0 || ended.is_some() {
             self.line(&json!({
                 "kind": "incomplete",

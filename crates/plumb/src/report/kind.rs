@@ -3,7 +3,7 @@ use std::sync::Arc;
 use mcp_core::Side;
 use mcp_rules::{Finding, Severity};
 
-/// Findings that are so similar that a few of them are enough to see.
+/// Findings that are similar enough to show only a few of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Kind {
     pub(crate) rule: &'static str,

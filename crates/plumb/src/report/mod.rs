@@ -1,4 +1,4 @@
-//! What a renderer gets: findings with their positions, and counts.
+//! The input of renderers: findings with their positions, and counts.
 
 mod excerpt;
 mod fingerprint;
@@ -33,8 +33,8 @@ pub(crate) trait Renderer {
     /// Whether findings should carry an excerpt; making one costs time.
     fn wants_excerpts(&self) -> bool;
 
-    /// Whether it escapes by itself what is unseen in text, as formats for programs do. Others are
-    /// given text that is [visible](Located::make_visible).
+    /// Whether it escapes invisible characters itself, as machine-readable formats do. Others are
+    /// given [visible](Located::make_visible) text.
     fn wants_exact_text(&self) -> bool {
         false
     }

@@ -1,4 +1,4 @@
-//! The one place where what peers chose becomes what people are shown.
+//! The one place where text chosen by a peer is made safe to display.
 
 use std::{borrow::Cow, sync::Arc};
 
@@ -9,7 +9,7 @@ use super::{Located, Withheld};
 use crate::text::visible;
 
 impl Located {
-    /// Makes everything visible that a peer or a file name could have brought in.
+    /// Makes all text visible that may come from a peer or a file name.
     pub(crate) fn make_visible(&mut self) {
         let Located { file, finding, excerpt, related } = self;
         show_shared(file);
@@ -27,7 +27,7 @@ impl Located {
 }
 
 impl Withheld {
-    /// The same for what was left out.
+    /// Makes the text of withheld findings visible.
     pub(crate) fn make_visible(&mut self) {
         show_shared(&mut self.file);
     }

@@ -1,4 +1,4 @@
-//! A file that is being written, and may be cut off or replaced at any time.
+//! A file that is being written, and may be truncated or replaced at any time.
 
 use std::{
     fs::{self, File, Metadata},
@@ -6,7 +6,7 @@ use std::{
     path::PathBuf,
 };
 
-/// A file, read from its start to wherever its end is now.
+/// Reads a file from its start to its current end.
 #[derive(Debug)]
 pub(crate) struct Growing {
     path: PathBuf,
@@ -15,14 +15,14 @@ pub(crate) struct Growing {
     position: u64,
 }
 
-/// What happened to a file whose end was reached.
+/// What happened to a file since its end was reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Growth {
     /// Nothing, or there is more to read.
     Same,
     /// It is shorter than what was read of it.
     Truncated,
-    /// Another file has its name.
+    /// Another file has taken its name.
     Replaced,
 }
 
@@ -71,7 +71,7 @@ fn is_same(one: &Metadata, other: &Metadata) -> bool {
     (one.dev(), one.ino()) == (other.dev(), other.ino())
 }
 
-/// Nothing tells files apart here but their birth.
+/// Without inode numbers, files can only be told apart by their creation time.
 #[cfg(not(unix))]
 fn is_same(one: &Metadata, other: &Metadata) -> bool {
     one.created().ok() == other.created().ok()

@@ -1,4 +1,4 @@
-//! Shows the messages of a recording while it is written.
+//! Shows the messages of a recording as it is written.
 
 mod growing;
 
@@ -8,9 +8,9 @@ use mcp_recording::{LineHandler, TailLine};
 use mcp_rules::{Finding, Followed};
 
 pub(crate) use self::growing::{Growing, Growth};
-use crate::live::{LiveView, Passing};
+use crate::live::{LiveEntry, LiveView};
 
-/// Prints a line about each message, and its findings below.
+/// Prints a line for each message, followed by its findings.
 #[derive(Debug)]
 pub(crate) struct Printed<W> {
     pub(crate) view: LiveView,
@@ -21,11 +21,11 @@ impl<W: Write> LineHandler for Printed<W> {
     fn line(&mut self, number: u64, shown: TailLine<'_>) -> io::Result<()> {
         let TailLine { line, followed, findings, .. } = shown;
         let passing = match line {
-            None => Passing { name: "too long".to_owned(), ..Passing::default() },
+            None => LiveEntry { name: "too long".to_owned(), ..LiveEntry::default() },
             Some(line) if line.text().trim_ascii().is_empty() && findings.is_empty() => {
                 return Ok(());
             }
-            Some(line) => Passing::of(line, followed.and_then(answered_method)),
+            Some(line) => LiveEntry::of(line, followed.and_then(answered_method)),
         };
         self.out.write_all(self.view.show(&passing, number, &findings).as_bytes())?;
         self.out.flush()

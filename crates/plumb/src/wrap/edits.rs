@@ -41,7 +41,7 @@ impl Edits {
         apply(&self.in_order(), text, 0, text.len())
     }
 
-    /// A unified diff without context: the lines around may hold secrets, such as an `env`.
+    /// A unified diff without context: neighbouring lines may hold secrets, such as an `env`.
     pub(crate) fn diff(&self, text: &[u8], name: &str) -> String {
         let mut out = format!("--- {0}\n+++ {0}\n", visible(name));
         let edits = self.in_order();
@@ -73,7 +73,7 @@ impl Edits {
     }
 }
 
-/// A part of the text with the changes made that are in it.
+/// A part of the text, with the changes in it applied.
 fn apply(edits: &[&Edit], text: &[u8], start: usize, end: usize) -> Vec<u8> {
     let mut out = Vec::new();
     let mut at = start;

@@ -1,7 +1,7 @@
-//! Puts the proxy into the configuration of a client, and takes it out again.
+//! Adds the proxy to the configuration of a client, and removes it again.
 //!
-//! Only the bytes that must change are changed, so comments, layout and all other settings stay, and
-//! undoing gives back the very bytes there were: the text itself says all that is needed for that.
+//! Only the bytes that must change are changed, so comments, layout and all other settings stay.
+//! Undoing restores the original bytes from the text alone.
 
 mod edits;
 mod remote;
@@ -21,7 +21,7 @@ use crate::{
     names::UnknownName,
 };
 
-/// The proxy to put before servers.
+/// The proxy to insert.
 #[derive(Debug, Clone)]
 pub(crate) struct Proxy {
     /// The plumb executable.
@@ -37,36 +37,38 @@ pub(crate) enum Direction {
     Undo,
 }
 
-/// What became of a server.
+/// The result for one server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Done {
-    /// Wrapped, or taken out again.
+    /// Wrapped or unwrapped.
     Changed,
-    /// It is as it should be already.
+    /// Already as wanted.
     AsWanted,
-    /// It stays as it is, and why.
+    /// Not changed, with the reason.
     LeftAlone(String),
 }
 
-/// The changes to make, and what becomes of each server that is concerned.
+/// The changes to make, and the result for each server concerned.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Plan {
     pub(crate) edits: Edits,
     pub(crate) servers: Vec<(String, Done)>,
 }
 
-/// Why there is no plan.
+/// Why a configuration cannot be changed.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum WrapError {
     #[error("{kind}, on line {line}, column {column}", kind = .0.kind, line = .1.line, column = .1.column)]
     Syntax(SyntaxError, mcp_json::Position),
-    #[error("it has neither `mcpServers` nor `servers`, so it is no client's configuration")]
+    #[error(
+        "it has neither `mcpServers` nor `servers`, so it is not the configuration of a client"
+    )]
     NoServers,
     #[error(transparent)]
     Unknown(#[from] UnknownName),
     #[error("`{0}` cannot be wrapped: {1}")]
     Refused(String, String),
-    #[error("the result would not be JSON any more, {0}, so nothing is changed")]
+    #[error("the result would no longer be valid JSON ({0}), so nothing was changed")]
     Broken(SyntaxError),
 }
 
@@ -123,8 +125,8 @@ fn plan_all(
     Ok(plan)
 }
 
-/// The changes to one server; `None` if there is nothing to do, `Err` with the reason if it has to
-/// stay as it is.
+/// The changes to one server; `None` if there is nothing to do, `Err` with the reason if it cannot
+/// be changed.
 fn change(
     text: &[u8],
     server: Server<'_>,

@@ -9,7 +9,7 @@ use super::{
     shape::{Entry, Wrapped, gap_before, is_next},
 };
 
-/// Members that mean the same for a server that is started as a process.
+/// Members that have the same meaning for a server that is started as a process.
 const NEUTRAL: [&str; 16] = [
     "url",
     "type",
@@ -29,11 +29,11 @@ const NEUTRAL: [&str; 16] = [
     "version",
 ];
 
-/// Makes the client start a proxy that talks to the URL, if nothing is lost by that.
+/// Makes the client start a proxy that connects to the URL, if no setting is lost by that.
 pub(super) fn wrap(text: &[u8], entry: &Entry<'_>, proxy: &Proxy) -> Result<Edits, String> {
     let url = entry.url.ok_or("it has no `url`")?;
     if let Some(name) = entry.server.member_names().find(|name| !NEUTRAL.contains(&name.as_ref())) {
-        return Err(format!("its `{name}` cannot be said to the proxy"));
+        return Err(format!("its `{name}` cannot be passed to the proxy"));
     }
     if let Some(headers) = entry.server.member("headers").ok().flatten()
         && !headers.value.is_empty()
@@ -46,7 +46,7 @@ pub(super) fn wrap(text: &[u8], entry: &Entry<'_>, proxy: &Proxy) -> Result<Edit
     let mut edits = Edits::default();
     if let Some(kind) = entry.kind {
         if kind.value.raw() != b"\"http\"" {
-            return Err("only `\"type\": \"http\"` can be said to the proxy".to_owned());
+            return Err("only `\"type\": \"http\"` is supported".to_owned());
         }
         let span = kind.value.span();
         edits.replace(span.start, span.end, "\"stdio\"");
@@ -67,7 +67,7 @@ pub(super) fn wrap(text: &[u8], entry: &Entry<'_>, proxy: &Proxy) -> Result<Edit
     Ok(edits)
 }
 
-/// Makes the client talk to the URL itself again.
+/// Makes the client connect to the URL itself again.
 pub(super) fn undo(
     text: &[u8],
     entry: &Entry<'_>,
@@ -76,7 +76,7 @@ pub(super) fn undo(
 ) -> Result<Edits, String> {
     let (command, args) = (wrapped.command, wrapped.args);
     if !is_next(text, command.value.span(), args.key) {
-        return Err("its `args` no longer follow its `command`; take the proxy out by hand".into());
+        return Err("its `args` no longer follow its `command`; remove the proxy by hand".into());
     }
     let mut edits = Edits::default();
     edits.replace(command.key.start, command.key.end, "\"url\"");
@@ -88,26 +88,26 @@ pub(super) fn undo(
     Ok(edits)
 }
 
-/// Whether the URL may stand in an argument list, and the proxy understands it.
+/// Checks that the URL may appear on a command line, and that the proxy supports it.
 fn check_url(url: &str) -> Result<(), String> {
     if url.contains("${") {
-        return Err("its `url` has a variable, which may stand for a secret".to_owned());
+        return Err("its `url` contains a variable, which may hold a secret".to_owned());
     }
     let Some((_, rest)) = url.split_once("://").filter(|(scheme, _)| {
         ["http", "https"].iter().any(|known| scheme.eq_ignore_ascii_case(known))
     }) else {
-        return Err("its `url` is not of http or https".to_owned());
+        return Err("its `url` is not an http or https URL".to_owned());
     };
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
     let (authority, rest) = rest.split_at(end);
     if authority.contains('@') {
-        return Err("its `url` holds credentials, which must not stand in an argument list".into());
+        return Err("its `url` holds credentials, which must not appear on a command line".into());
     }
     let (path, query) = rest.split_once('?').unwrap_or((rest, ""));
     let mut names = query.split(['&', '#']).map(|pair| pair.split('=').next().unwrap_or_default());
     if let Some(name) = names.find(|name| names_secret(name)) {
         return Err(format!(
-            "`{name}` in its `url` looks like a secret, which must not stand in an argument list"
+            "`{name}` in its `url` looks like a secret, which must not appear on a command line"
         ));
     }
     if path.trim_end_matches('/').ends_with("/sse") {

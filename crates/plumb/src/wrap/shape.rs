@@ -1,4 +1,4 @@
-//! What an entry of a configuration looks like, before and after wrapping.
+//! The structure of an entry of a configuration, before and after wrapping.
 
 use mcp_json::{Node, Span};
 
@@ -25,7 +25,7 @@ pub(super) struct Wrapped<'a> {
     pub(super) inner: Inner<'a>,
 }
 
-/// What the proxy stands in front of.
+/// What the proxy relays to.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Inner<'a> {
     /// A command, and the first of its own arguments.
@@ -34,7 +34,7 @@ pub(super) enum Inner<'a> {
 }
 
 impl<'a> Entry<'a> {
-    /// `Err` with a member that is there twice.
+    /// Reads an entry; `Err` with the name of a member that occurs twice.
     pub(super) fn of(server: Server<'a>) -> Result<Entry<'a>, &'static str> {
         Ok(Entry {
             server,
@@ -71,15 +71,15 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The white space with a line break that stands before `at`, or one space: what to put between two
-/// things so that they look like their neighbours.
+/// The white space with a line break before `at`, or one space: the separator that matches the
+/// layout there.
 pub(super) fn gap_before(text: &[u8], at: usize) -> &[u8] {
     let start = text[..at].iter().rposition(|byte| !byte.is_ascii_whitespace());
     let gap = &text[start.map_or(0, |position| position + 1)..at];
     if gap.contains(&b'\n') { gap } else { b" " }
 }
 
-/// Whether nothing but a comma and white space stands between two parts.
+/// Whether only a comma and white space separate two parts.
 pub(super) fn is_next(text: &[u8], before: Span, after: Span) -> bool {
     let between = text.get(before.end..after.start).unwrap_or_default();
     between.strip_prefix(b",").is_some_and(|gap| gap.iter().all(u8::is_ascii_whitespace))

@@ -26,7 +26,9 @@ pub(super) fn wrap(text: &[u8], entry: &Entry<'_>, proxy: &Proxy) -> Result<Edit
     let Span { start, end } = command.value.span();
     edits.replace(start, end, proxy.command());
     match entry.args {
-        Some(args) if !args.value.is_array() => return Err("its `args` are no array".to_owned()),
+        Some(args) if !args.value.is_array() => {
+            return Err("its `args` are not an array".to_owned());
+        }
         Some(args) => match args.value.elements().next() {
             Some(first) => {
                 let at = first.span().start;
@@ -44,7 +46,7 @@ pub(super) fn wrap(text: &[u8], entry: &Entry<'_>, proxy: &Proxy) -> Result<Edit
     Ok(edits)
 }
 
-/// Takes the proxy out again.
+/// Removes the proxy again.
 pub(super) fn undo(
     text: &[u8],
     wrapped: &Wrapped<'_>,

@@ -87,7 +87,7 @@ fn what_cannot_be_said_faithfully_is_refused() {
         (r#"{"url":"https://h/mcp?token=x"}"#, "`token`"),
         (r#"{"url":"https://h/mcp","command":"a"}"#, "both"),
         (r#"{"command":["a"]}"#, "not a string"),
-        (r#"{"command":"a","args":"b"}"#, "no array"),
+        (r#"{"command":"a","args":"b"}"#, "not an array"),
         (r#"{"command":"a","command":"b"}"#, "twice"),
         ("{}", "neither"),
         ("7", "not an object"),

@@ -164,7 +164,7 @@ fn an_invalid_baseline_is_exit_code_2_before_anything_is_read() {
 fn only_a_baseline_is_overwritten() {
     let place = place();
     let run = place.run(&["check", "--write-baseline", "traces/bad.jsonl", "traces"]).exits(2);
-    run.complains("is not a baseline and is left alone");
+    run.complains("is not a baseline, so it was not overwritten");
     let text = fs::read_to_string(place.0.path().join("traces/bad.jsonl")).unwrap();
     assert!(text.starts_with(BAD));
     let run = place.run(&["check", "--write-baseline", "no/such/known.json", "traces"]).exits(2);

@@ -150,7 +150,7 @@ fn clients_of_a_child_need_the_token() {
 #[test]
 fn unusable_arguments_are_told() {
     let place = Place::new();
-    place.run(&["proxy", "--listen", "127.0.0.1:0"]).exits(2).complains("name a command");
+    place.run(&["proxy", "--listen", "127.0.0.1:0"]).exits(2).complains("give a command");
     place.run(&["proxy", "--upstream", "localhost:1"]).exits(2).complains("http://");
     place
         .run(&["proxy", "--upstream", "http://localhost:1/", "--max-children", "3"])

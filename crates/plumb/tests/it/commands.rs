@@ -99,7 +99,7 @@ fn what_cannot_be_explained_is_reported() {
     assert!(refused(&["explain", "-"], "{\"rule\":").contains("is not JSON"));
     assert!(refused(&["explain", "{}"], "").contains("no `rule`"));
     assert!(refused(&["explain", "params-invalid", "wheather"], "").contains("wheather"));
-    assert!(refused(&["explain", "batch"], "").contains("perhaps one of batch-"));
+    assert!(refused(&["explain", "batch"], "").contains("similar names: batch-"));
     Place::new().run(&["explain"]).exits(2).complains("<RULE>");
 }
 

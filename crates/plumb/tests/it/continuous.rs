@@ -139,7 +139,7 @@ fn the_action_wants_one_server_or_a_configuration() {
     let both = act(&place, &of_shell("", &[("url", "http://127.0.0.1:1/")]));
     both.exits(2).prints("not both");
     let binary = [("binary", env!("CARGO_BIN_EXE_plumb"))];
-    act(&place, &binary).exits(2).complains("no server is named");
+    act(&place, &binary).exits(2).complains("no server given");
     let command = serde_json::to_string(&["sh", "-c", ECHO]).unwrap();
     let text = format!("[test.servers.echo]\ncommand = {command}\n");
     let place = Place::new().file("inner/plumb.toml", &text);

@@ -10,7 +10,7 @@ use crate::{
 
 /// The answer that comes in the end, by how long the proxy may wait for it.
 const ENDS: [(&str, &str); 2] =
-    [("600", PONG), ("0", "the proxy was told to stop before the server has answered")];
+    [("600", PONG), ("0", "the proxy was stopped before the server answered")];
 
 /// A server over WebSocket, which is a proxy as well.
 fn upstream(place: &Place) -> (Running, String) {
@@ -46,7 +46,7 @@ fn check_client(place: &Place, wait: &str, expected: &str, target: &[&str]) {
     client.say(PING);
     wait_until_asked(place);
     proxy.signal("-TERM");
-    proxy.told("told to stop");
+    proxy.told("stopping: waiting");
     // Nobody waits for anything there.
     assert_eq!(idle.close_code(), Some(1001), "{target:?}");
     assert!(TcpStream::connect(&address).is_err());
@@ -103,7 +103,7 @@ fn http_clients_of_a_web_socket_server_get_their_answers_or_errors_before_the_en
         let waiting = connect(&address, "POST", PING, &session);
         wait_until_asked(&place);
         proxy.signal("-TERM");
-        proxy.told("told to stop");
+        proxy.told("stopping: waiting");
         if wait == "600" {
             go(&place);
         }
@@ -128,7 +128,7 @@ fn a_client_on_streams_gets_its_answers_from_a_web_socket_before_the_end() {
         proxy.say(PING);
         wait_until_asked(&place);
         proxy.signal("-TERM");
-        proxy.told("told to stop");
+        proxy.told("stopping: waiting");
         if wait == "600" {
             go(&place);
         }

@@ -164,11 +164,11 @@ fn a_walk_stays_in_its_folder_and_opens_regular_files_only() {
     assert_eq!(
         skipped,
         [
-            "note: skipped traces/dangling.jsonl: the link leads nowhere",
-            "note: skipped traces/endless.jsonl: the link leads out of the folder; name it to read it",
-            "note: skipped traces/out: links to folders are not followed",
-            "note: skipped traces/pipe.jsonl: it is not a regular file; name it to read it",
-            "note: skipped traces/secret.jsonl: the link leads out of the folder; name it to read it",
+            "note: skipped traces/dangling.jsonl: the link is broken",
+            "note: skipped traces/endless.jsonl: the link leads out of the directory; name it on the command line to read it",
+            "note: skipped traces/out: links to directories are not followed",
+            "note: skipped traces/pipe.jsonl: it is not a regular file; name it on the command line to read it",
+            "note: skipped traces/secret.jsonl: the link leads out of the directory; name it on the command line to read it",
         ]
     );
 }

@@ -133,7 +133,7 @@ fn the_servers_of_a_client_can_be_chosen_from() {
     let unknown = place.run(&["inspect", "--no-browser", "c.json", "--server", "c"]);
     assert_eq!(unknown.code, Some(2), "{}", unknown.stderr);
     assert!(
-        unknown.stderr.contains("`old` is left out: it uses the HTTP+SSE"),
+        unknown.stderr.contains("skipping server `old`: it uses the HTTP+SSE"),
         "{}",
         unknown.stderr
     );
@@ -155,7 +155,7 @@ fn a_choice_of_servers_needs_a_configuration() {
     let place = Place::new().file("t.jsonl", TRACE);
     let run = place.run(&["inspect", "--no-browser", "t.jsonl", "--server", "a"]);
     assert_eq!(run.code, Some(2), "{}", run.stderr);
-    assert!(run.stderr.contains("no client's configuration"), "{}", run.stderr);
+    assert!(run.stderr.contains("not the configuration of a client"), "{}", run.stderr);
     let url = "http://127.0.0.1:9/mcp";
     let run = place.run(&["inspect", "--no-browser", url, "--server", "a"]);
     assert_eq!(run.code, Some(2), "{}", run.stderr);

@@ -76,10 +76,10 @@ fn what_is_no_lock_is_not_used_and_not_overwritten() {
     let args = ["test", "--locked=missing.lock"];
     run(&place, &args, "x").exits(2).complains("`plumb lock` writes one");
     let args = ["lock", "--output", "other.json"];
-    run(&place, &args, "x").exits(2).complains("is no lock and is left alone");
+    run(&place, &args, "x").exits(2).complains("is not a lock file, so it was not overwritten");
     assert_eq!(read(&place, "other.json"), "{}");
     place.run(&["lock", "--", "no-such-program-anywhere"]).exits(2).complains("cannot be reached");
-    place.run(&["lock"]).exits(2).complains("no server is named");
+    place.run(&["lock"]).exits(2).complains("no server given");
 }
 
 /// What a client gets through a proxy from the server with these words, and what is reported.
@@ -146,7 +146,7 @@ fn a_proxy_does_not_begin_without_the_lock_that_it_is_given() {
     let place = place.file("plumb.lock", "{}");
     place.run(&args).exits(2).complains("cannot be used");
     let profiled = ["proxy", "--locked", "--profile", "schema", "--", "cat"];
-    place.run(&profiled).exits(2).complains("nothing is compared with a lock");
+    place.run(&profiled).exits(2).complains("does not compare servers with a lock");
     let several = [
         "proxy",
         "--listen",
@@ -158,5 +158,5 @@ fn a_proxy_does_not_begin_without_the_lock_that_it_is_given() {
         "/b=http://127.0.0.1:9/mcp",
     ];
     run(&place, &["lock", "--output", "a.lock"], "x").exits(0);
-    place.run(&several).exits(2).complains("a lock is of one server");
+    place.run(&several).exits(2).complains("a lock file holds one server");
 }

@@ -74,7 +74,7 @@ fn what_was_never_recorded_is_an_error() {
 #[test]
 fn a_recording_that_cannot_be_served_is_a_failure() {
     let place = Place::new().file("empty.jsonl", "").file("trace.jsonl", GOOD);
-    place.run(&["mock", "empty.jsonl"]).exits(2).complains("no request of a client");
+    place.run(&["mock", "empty.jsonl"]).exits(2).complains("no answered request of a client");
     place.run(&["mock", "none.jsonl"]).exits(2).complains("could not read none.jsonl");
     let limited = ["mock", "trace.jsonl", "--memory", "0"];
     place.run(&limited).exits(2).complains("more than 0 bytes");

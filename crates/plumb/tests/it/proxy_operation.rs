@@ -111,24 +111,24 @@ fn settings_are_read_again_on_sighup() {
 
     fs::write(&file, "[proxy.rules]\nparams-invalid = 'warn'\n").unwrap();
     proxy.signal("-HUP");
-    proxy.told("plumb: the settings were read again");
+    proxy.told("plumb: settings reloaded");
     proxy.say(&BAD.replace(":5,", ":6,"));
     assert_eq!(proxy.hear(), PONG, "it has reached the server");
 
     // A broken file changes nothing.
     fs::write(&file, "[proxy.rules]\nparams-invalid = 'wran'\n").unwrap();
     proxy.signal("-HUP");
-    let told = proxy.told("the old ones stay");
-    assert!(told.contains("plumb.toml:2:18: `wran` is not a level of a proxy"), "{told}");
+    let told = proxy.told("keeping the old ones");
+    assert!(told.contains("plumb.toml:2:18: `wran` is not a proxy level"), "{told}");
     proxy.say(&BAD.replace(":5,", ":7,"));
     assert_eq!(proxy.hear(), PONG);
 
     // The conversation goes on where it was: its revision and ids are still known.
     fs::write(&file, "[limits]\ndepth = 9\n").unwrap();
     proxy.signal("-HUP");
-    let told = proxy.told("only change with a restart");
+    let told = proxy.told("only take effect after a restart");
     assert!(told.contains("limits"), "{told}");
-    proxy.told("the settings were read again");
+    proxy.told("settings reloaded");
     proxy.say(INITIALIZE);
     let refused: Value = serde_json::from_str(&proxy.hear()).unwrap();
     assert!(refused["error"]["data"][0]["rule"].is_string(), "{refused}");
@@ -146,7 +146,7 @@ fn a_schema_is_read_again_on_sighup() {
     fs::write(place.0.path().join("plumb.toml"), "schema = 'x.json'\nschema_required = true\n")
         .unwrap();
     proxy.signal("-HUP");
-    let told = proxy.told("the old ones stay");
+    let told = proxy.told("keeping the old ones");
     assert!(told.contains("a schema that is required cannot be used"), "{told}");
     drop(proxy.stdin);
     assert_eq!(proxy.child.wait().unwrap().code(), Some(0));
@@ -173,21 +173,21 @@ fn a_schema_that_works_is_used_after_sighup_and_the_gauge_tells() {
 
     fs::write(&file, "schema = '2025-11-25=strict.json'\n").unwrap();
     proxy.signal("-HUP");
-    proxy.told("the settings were read again");
+    proxy.told("settings reloaded");
     proxy.say(&ping(3));
     let refused = proxy.hear();
     assert!(refused.contains("-32602"), "{refused}");
 
     fs::write(&file, "schema = 5\n").unwrap();
     proxy.signal("-HUP");
-    proxy.told("the old ones stay");
+    proxy.told("keeping the old ones");
     assert!(!gauge());
     proxy.say(&ping(4));
     assert!(proxy.hear().contains("error"), "the old ones are in use");
 
     fs::write(&file, "").unwrap();
     proxy.signal("-HUP");
-    proxy.told("the settings were read again");
+    proxy.told("settings reloaded");
     assert!(gauge());
     drop(proxy.stdin);
     assert_eq!(proxy.child.wait().unwrap().code(), Some(0));
@@ -208,7 +208,7 @@ fn requests_between_streams_get_their_answers_before_the_end() {
     let record = place.0.path().join("r.jsonl");
     while !fs::read_to_string(&record).unwrap_or_default().contains(r#""ping""#) {}
     proxy.signal("-TERM");
-    proxy.told("told to stop");
+    proxy.told("stopping: waiting");
     proxy.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
     assert_eq!(proxy.hear(), PONG);
     let (code, said) = proxy.end();
@@ -232,7 +232,7 @@ fn requests_without_an_answer_get_an_error_in_the_end() {
     proxy.signal("-TERM");
     let answer: Value = serde_json::from_str(&proxy.hear()).unwrap();
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&2.into(), &(-32603).into()));
-    assert!(answer["error"]["message"].as_str().unwrap().contains("told to stop"), "{answer}");
+    assert!(answer["error"]["message"].as_str().unwrap().contains("proxy was stopped"), "{answer}");
     proxy.hear();
     assert_eq!(proxy.end().0, Some(0));
     let record = fs::read_to_string(record).unwrap();
@@ -252,9 +252,9 @@ fn a_second_signal_ends_at_once() {
     let record = place.0.path().join("r.jsonl");
     while !fs::read_to_string(&record).unwrap_or_default().contains(r#""id":2"#) {}
     proxy.signal("-TERM");
-    proxy.told("told to stop");
+    proxy.told("stopping: waiting");
     proxy.signal("-INT");
-    assert!(proxy.hear().contains("told to stop"));
+    assert!(proxy.hear().contains("proxy was stopped"));
     assert_eq!(proxy.end().0, Some(0));
 }
 
@@ -307,7 +307,7 @@ fn http_clients_of_children_get_their_answers_before_the_end() {
     let (mut proxy, admin, waiting) = with_waiting_request(&place, "600", &target);
     assert!(ready(&admin).starts_with("HTTP/1.1 200"));
     proxy.signal("-TERM");
-    proxy.told("told to stop");
+    proxy.told("stopping: waiting");
     assert!(ready(&admin).starts_with("HTTP/1.1 503"));
     fs::write(place.0.path().join("go"), "").unwrap();
     let answer = read(waiting);
@@ -324,14 +324,14 @@ fn http_clients_of_children_get_an_error_in_the_end() {
     let (proxy, _, waiting) = with_waiting_request(&place, "0", &target);
     proxy.signal("-TERM");
     let answer = read(waiting);
-    assert!(answer.contains("-32603") && answer.contains("told to stop"), "{answer}");
+    assert!(answer.contains("-32603") && answer.contains("proxy was stopped"), "{answer}");
     fs::write(place.0.path().join("go"), "").unwrap();
     assert_eq!(proxy.end().0, Some(0));
 }
 
 #[test]
 fn clients_of_a_gateway_get_their_answers_or_errors_before_the_end() {
-    for (wait, expected) in [("600", PONG), ("0", "told to stop")] {
+    for (wait, expected) in [("600", PONG), ("0", "proxy was stopped")] {
         // The server behind the gateway is a proxy as well.
         let place = Place::new();
         let options = ["--listen", "127.0.0.1:0", "--", "sh", "-c", PATIENT];
@@ -339,7 +339,7 @@ fn clients_of_a_gateway_get_their_answers_or_errors_before_the_end() {
         let url = format!("http://{}/mcp", upstream.address());
         let (mut proxy, admin, waiting) = with_waiting_request(&place, wait, &["--upstream", &url]);
         proxy.signal("-TERM");
-        proxy.told("told to stop");
+        proxy.told("stopping: waiting");
         if wait == "600" {
             assert!(ready(&admin).starts_with("HTTP/1.1 503"));
             fs::write(place.0.path().join("go"), "").unwrap();
@@ -356,7 +356,7 @@ fn clients_of_a_gateway_get_their_answers_or_errors_before_the_end() {
 
 #[test]
 fn a_client_on_streams_gets_its_answers_from_a_url_before_the_end() {
-    for (wait, expected) in [("600", PONG), ("0", "told to stop")] {
+    for (wait, expected) in [("600", PONG), ("0", "proxy was stopped")] {
         let place = Place::new();
         let options = ["--listen", "127.0.0.1:0", "--", "sh", "-c", PATIENT];
         let mut upstream = Running::start(&place, &options);
@@ -367,7 +367,7 @@ fn a_client_on_streams_gets_its_answers_from_a_url_before_the_end() {
         proxy.say(PING);
         while !place.0.path().join("asked").exists() {}
         proxy.signal("-TERM");
-        proxy.told("told to stop");
+        proxy.told("stopping: waiting");
         if wait == "600" {
             fs::write(place.0.path().join("go"), "").unwrap();
         }
@@ -416,6 +416,6 @@ fn the_level_decides_what_is_logged() {
         proxy.hear();
         proxy.signal("-TERM");
         let (code, said) = proxy.end();
-        assert_eq!((code, said.contains("told to stop")), (Some(0), is_said), "{said}");
+        assert_eq!((code, said.contains("stopping: waiting")), (Some(0), is_said), "{said}");
     }
 }

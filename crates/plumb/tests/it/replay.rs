@@ -167,7 +167,10 @@ fn what_cannot_be_replayed_is_said() {
     replay(&place, &[], &server).exits(2).complains("it has no message with `\"from\":\"client\"`");
     place.run(&["replay", "none.jsonl", "--", "true"]).exits(2).complains("none.jsonl");
     place.run(&["replay", "good.jsonl", "--", "./no-such"]).exits(2).complains("no such program");
-    place.run(&["replay", "good.jsonl", "ftp://x"]).exits(2).complains("no usable URL");
+    place
+        .run(&["replay", "good.jsonl", "ftp://x"])
+        .exits(2)
+        .complains("URL of the server cannot be used");
     place.run(&["replay", "good.jsonl"]).exits(2);
 }
 

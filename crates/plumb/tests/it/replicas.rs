@@ -273,6 +273,6 @@ fn the_store_going_away_is_said_once_and_shown_in_the_metrics() {
     assert!(metrics.contains("\nplumb_proxy_store_away 1\n"), "{metrics}");
     assert!(!metrics.contains("\nplumb_proxy_apart_total 0\n"), "{metrics}");
     let said = replica.said();
-    let expected = "plumb: error: the session store is away; sessions are judged without it";
+    let expected = "plumb: error: the session store is unavailable; sessions are judged without it";
     assert!(said.starts_with(expected) && said.lines().count() == 1, "{said}");
 }

@@ -97,7 +97,7 @@ fn a_file_that_is_replaced_or_cut_off_is_read_from_its_start() {
     assert!(tail.line().contains("tools/call") && tail.line().contains("params-invalid"));
     assert!(tail.note().contains("was replaced"));
     File::create(&path).unwrap();
-    assert!(tail.note().contains("was cut off"));
+    assert!(tail.note().contains("was truncated"));
     append(&path, GOOD);
     assert!(tail.line().contains("ping"));
 }

@@ -45,9 +45,9 @@ fn a_probe_that_does_not_exist_is_not_passed() {
         Place::new().run(&args)
     };
     let run = test(&["handshake/pin"]).exits(2);
-    assert!(run.stderr.contains("no probe is called `handshake/pin`"), "{}", run.stderr);
+    assert!(run.stderr.contains("there is no probe `handshake/pin`"), "{}", run.stderr);
     let run = test(&["handshake/pin", "handshake/ping"]).exits(0);
-    assert!(run.stderr.contains("no probe is called `handshake/pin`"), "{}", run.stderr);
+    assert!(run.stderr.contains("there is no probe `handshake/pin`"), "{}", run.stderr);
     // It is one, although not over this transport.
     test(&["http/origin"]).exits(0);
 }
@@ -87,7 +87,7 @@ fn a_page_has_every_fault_and_no_markup_of_the_server() {
         "default-src 'none'",
         "<h1>&lt;script&gt;alert(1)&lt;/script&gt; 1</h1>",
         "<code>unknown-method-accepted</code>",
-        "<h4>What was said</h4>",
+        "<h4>Exchange</h4>",
         "plumb test --only requests/unknown-method --revision 2025-11-25 --seed 1",
         "answer with the error -32601",
         "<td class=\"error\">fail</td>",

@@ -152,7 +152,7 @@ fn servers_that_cannot_be_told_apart_are_refused() {
                 "--upstream",
                 "/a=http://b/",
             ],
-            "several servers have the prefix /a",
+            "the prefix /a is used for several servers",
         ),
         (&["--listen", "127.0.0.1:0", "--upstream", "/a/=http://a/"], "is not a prefix"),
         (&["--upstream", "ftp://a/"], "the server cannot be used"),

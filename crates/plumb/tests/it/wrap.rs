@@ -82,7 +82,7 @@ fn what_cannot_be_wrapped_is_refused_and_nothing_changes() {
     assert_eq!(place.config(), CONFIG);
     let place = Place::new().file("a.json", "{\"mcpServers\": {").file("b.json", "{}");
     place.run(&["wrap", "a.json"]).exits(2).complains("a.json cannot be used").complains("line 1");
-    place.run(&["wrap", "b.json"]).exits(2).complains("no client's configuration");
+    place.run(&["wrap", "b.json"]).exits(2).complains("not the configuration of a client");
 }
 
 /// What the client starts afterwards is the proxy, with the server behind it.

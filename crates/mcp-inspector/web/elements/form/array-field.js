@@ -1,4 +1,4 @@
-// A field for an array: entries that are added and removed.
+// A field for an array, with entries that can be added and removed.
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';
@@ -7,7 +7,7 @@ import { FieldFrame } from './frame.js';
 /** @import { Schema } from '../../model/schema.js' */
 /** @import { Field, FieldContext, FieldPlace } from './field.js' */
 
-/** Longer arrays are typed as JSON. */
+/** Longer arrays are edited as JSON. */
 const MOST = 200;
 
 /** @param {Schema} schema @param {FieldContext} context @param {FieldPlace} place @returns {Field} */
@@ -42,7 +42,7 @@ export function arrayField(schema, context, place) {
   /** @type {Field} */
   const field = {
     element: frame.element,
-    // An entry without a value is there nevertheless.
+    // An entry without a value still counts.
     read: () => frame.isSent ? `[${entries.map(({ field }) => field.read() ?? 'null').join(',')}]` : undefined,
     write: (node, source) => {
       frame.isSent = !!node;

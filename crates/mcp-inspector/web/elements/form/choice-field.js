@@ -1,4 +1,4 @@
-// A field for a value that may be made in several ways.
+// A field for a value with alternatives (`oneOf`, `anyOf`).
 
 import { make } from '../../model/dom.js';
 import { branchesOf, resolve, seemsMeant, titleOf } from '../../model/schema.js';
@@ -22,7 +22,7 @@ export function choiceField(schema, context, place) {
   let chosen;
   const choose = (/** @type {number} */ index) => {
     select.value = String(index);
-    // The choice says what it is and whether it is sent.
+    // The choice has the name and the checkbox itself.
     const { description: _, default: __, ...rest } = branches[index] ?? {};
     chosen = context.create(rest, { name: '', isRequired: true, canLeaveOut: false, depth: place.depth + 1 });
     holder.replaceChildren(chosen.element);
@@ -58,7 +58,7 @@ export function choiceField(schema, context, place) {
   return field;
 }
 
-/** What both choices have stays, such as members of the same name. @param {Field} field @param {string | undefined} before */
+/** Keeps values that both alternatives have, such as members with the same name. @param {Field} field @param {string | undefined} before */
 function carryOver(field, before) {
   try {
     const [was, is] = [JSON.parse(before ?? 'null'), JSON.parse(field.read() ?? 'null')];

@@ -1,4 +1,4 @@
-// Makes the field for a schema. A field reads and writes JSON text, so that what was typed is what is sent.
+// Creates the field for a schema. A field reads and writes JSON text, so that exactly what was typed is sent.
 
 import { kindOf, resolve } from '../../model/schema.js';
 import { arrayField } from './array-field.js';
@@ -14,10 +14,10 @@ import { constField, enumField, numberField, stringField } from './scalar-fields
 /**
  * @typedef {object} Field
  * @property {HTMLElement} element
- * @property {() => string | undefined} read the JSON text, or nothing if it is left out
- * @property {(node: JsonNode | null, source: string) => boolean} write takes a value, or leaves it out; whether the field can show it
- * @property {(steps: string[], finding: Finding) => void} mark shows what is wrong at a place in it
- * @property {() => void} clear takes the marks away
+ * @property {() => string | undefined} read the JSON text, or `undefined` if the value is left out
+ * @property {(node: JsonNode | null, source: string) => boolean} write sets a value, or leaves it out; returns whether the field can show it
+ * @property {(steps: string[], finding: Finding) => void} mark shows a finding at a place in it
+ * @property {() => void} clear removes the marks
  */
 
 /**
@@ -25,18 +25,18 @@ import { constField, enumField, numberField, stringField } from './scalar-fields
  * @property {Schema} root
  * @property {() => void} changed
  * @property {(schema: unknown, place: FieldPlace) => Field} create
- * @property {((name: string, value: string) => Promise<string[]>) | null} complete asks the server how a value may go on
+ * @property {((name: string, value: string) => Promise<string[]>) | null} complete asks the server for completions of a value
  */
 
 /**
- * @typedef {object} FieldPlace where a field stands
+ * @typedef {object} FieldPlace the position of a field
  * @property {string} name
  * @property {boolean} isRequired
  * @property {boolean} canLeaveOut
  * @property {number} depth
  */
 
-/** Deeper values are typed as JSON. */
+/** Deeper values are edited as JSON. */
 const DEEPEST = 8;
 
 /**

@@ -1,4 +1,4 @@
-// What surrounds every field: its name, whether it is sent, what is expected, and what is wrong with it.
+// The frame of every field: its name, a checkbox for sending it, what is expected, and what is wrong.
 
 import { make } from '../../model/dom.js';
 import { expectation } from '../../model/schema.js';
@@ -9,7 +9,7 @@ import { RuleOpenEvent } from '../events.js';
 /** @import { FieldPlace } from './field.js' */
 
 let count = 0;
-/** A name that no other element has. */
+/** A unique id for an element. */
 export const newId = () => `field-${++count}`;
 
 export class FieldFrame {
@@ -21,13 +21,13 @@ export class FieldFrame {
   /**
    * @param {Schema} schema
    * @param {FieldPlace} place
-   * @param {HTMLElement} control has the id that the label is for, unless it is a group
+   * @param {HTMLElement} control the element that the label refers to, unless it is a group
    * @param {{ isGroup?: boolean, shown?: HTMLElement, toggled: () => void }} how `shown` holds the control
    */
   constructor(schema, place, control, { isGroup = false, shown = control, toggled }) {
     this.#control = control;
     this.sent = make('input', { type: 'checkbox', 'aria-label': `send ${place.name}`, change: toggled });
-    const sending = make('label', { class: 'field-sent', title: 'Unchecked, it is left out of the message; an empty text is something else' }, this.sent, ' send');
+    const sending = make('label', { class: 'field-sent', title: 'Uncheck to leave it out of the message, which differs from sending an empty text' }, this.sent, ' send');
     const findingsId = newId();
     this.#findings = make('div', { class: 'field-findings', id: findingsId });
     control.setAttribute('aria-describedby', findingsId);

@@ -1,4 +1,4 @@
-// A field for what has no field of its own: its JSON.
+// A field for other values, edited as JSON.
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';

@@ -1,4 +1,4 @@
-// A field for an object: one field for each property, and others by name.
+// A field for an object: one field for each property, and further members by name.
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';
@@ -9,7 +9,7 @@ import { FieldFrame, newId } from './frame.js';
 /** @import { Schema } from '../../model/schema.js' */
 /** @import { Field, FieldContext, FieldPlace } from './field.js' */
 
-/** Further properties are added by name. */
+/** Maximum number of property fields; further members are added by name. */
 const MOST = 200;
 
 /** @param {Schema} schema @param {FieldContext} context @param {FieldPlace} place @returns {Field} */
@@ -28,10 +28,10 @@ export function objectField(schema, context, place) {
     show();
     context.changed();
   } });
-  // Other members are offered where the schema speaks of them, or has no properties.
+  // Other members can be added if the schema mentions them, or has no properties.
   add.hidden = schema.additionalProperties === false || (schema.additionalProperties === undefined && properties.length > 0);
 
-  // A schema may contain itself: what is not sent is not made.
+  // A schema may contain itself, so fields of values that are not sent are not created.
   const show = () => {
     frame.isSent = frame.isSent;
     control.hidden = !frame.isSent;
@@ -65,7 +65,7 @@ export function objectField(schema, context, place) {
     const given = new Map();
     for (const member of node.members ?? []) {
       const name = json.keyText(member.key);
-      if (given.has(name) || JSON.stringify(name) !== member.key) return false; // It would be lost, or spelt otherwise.
+      if (given.has(name) || JSON.stringify(name) !== member.key) return false; // It would be lost or respelled.
       given.set(name, member.value);
     }
     for (const { line } of others) line.remove();

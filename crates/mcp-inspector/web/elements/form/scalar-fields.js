@@ -1,4 +1,4 @@
-// Fields for strings, numbers, constants and choices among given values.
+// Fields for strings, numbers, constants and enumerations.
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';
@@ -32,7 +32,7 @@ export function numberField(schema, context, place) {
   const input = make('input', { id: newId(), type: 'text', inputmode: 'decimal', spellcheck: 'false', autocomplete: 'off' });
   const frame = new FieldFrame(schema, place, input, { toggled: () => settle(frame, input, context) });
   return typedField(schema, context, frame, input, {
-    // What is no number is sent as what it is, a string, and found to be wrong.
+    // Text that is not a number is sent as a string, and reported as a finding.
     read: () => NUMBER.test(input.value.trim()) ? input.value.trim() : JSON.stringify(input.value),
     write: (node, text) => {
       if (node.kind === 'number') input.value = text;
@@ -84,7 +84,7 @@ export function constField(schema, context, place) {
   const text = JSON.stringify(schema.const);
   const shown = make('output', { id: newId(), class: 'mono' }, text);
   const frame = new FieldFrame(schema, place, shown, { toggled: context.changed });
-  // Nothing else can be meant.
+  // There is only one possible value.
   frame.isSent = place.isRequired || !place.canLeaveOut;
   return {
     element: frame.element,
@@ -143,7 +143,7 @@ function settle(frame, input, context) {
   context.changed();
 }
 
-/** Puts in what the schema gives. @param {Schema} schema @param {Field} field @param {FieldPlace | null} place */
+/** Fills in the default of the schema. @param {Schema} schema @param {Field} field @param {FieldPlace | null} place */
 function begin(schema, field, place) {
   const given = Object.hasOwn(schema, 'default') ? JSON.stringify(schema.default) : undefined;
   const root = given === undefined ? null : json.read(given);
@@ -151,7 +151,7 @@ function begin(schema, field, place) {
   else if (!root && place) field.write(null, '');
 }
 
-/** A button that asks the server for values, if it can say any.
+/** A button that asks the server for completions, if it supports them.
  * @param {HTMLTextAreaElement} input @param {FieldFrame} frame @param {FieldContext} context @param {FieldPlace} place */
 function completer(input, frame, context, place) {
   const { complete } = context;
@@ -164,10 +164,10 @@ function completer(input, frame, context, place) {
     input.focus();
     context.changed();
   };
-  const button = make('button', { type: 'button', title: 'Ask the server for values that begin like this', click: async () => {
+  const button = make('button', { type: 'button', title: 'Ask the server for values that begin with this text', click: async () => {
     const values = await complete(place.name, input.value).catch(() => []);
     list.replaceChildren(...values.slice(0, 100).map(value => make('button', { type: 'button', role: 'option', click: () => choose(value) }, value)));
-    if (!values.length) list.replaceChildren(make('span', { class: 'quiet' }, 'the server has no values'));
+    if (!values.length) list.replaceChildren(make('span', { class: 'quiet' }, 'the server suggests no values'));
   } }, 'Complete');
   return [button, list];
 }

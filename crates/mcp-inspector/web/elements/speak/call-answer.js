@@ -1,4 +1,4 @@
-// The answer to a call: what plumb says about it first, then what the server sent.
+// The answer to a call: first the findings, then what the server sent.
 
 import * as api from '../../model/api.js';
 import { make } from '../../model/dom.js';
@@ -84,7 +84,7 @@ export class CallAnswerElement extends HTMLElement {
     });
     section.append(...cards(detail));
     if (!detail.findings.length) {
-      section.append(make('p', { class: 'quiet' }, detail.row.judged === false ? 'The answer was not judged.' : 'Nothing wrong with this answer.'));
+      section.append(make('p', { class: 'quiet' }, detail.row.judged === false ? 'The answer was not checked.' : 'Nothing wrong found with this answer.'));
     }
     const count = request?.findings.length;
     if (request && count) {
@@ -99,7 +99,7 @@ export class CallAnswerElement extends HTMLElement {
     const { text, findings } = detail;
     const root = text === undefined || detail.cutFrom ? null : json.read(text);
     if (text === undefined || !root) {
-      section.append(make('p', { class: 'quiet' }, 'Too long to show here, or not JSON: open its frame.'));
+      section.append(make('p', { class: 'quiet' }, 'Too long to show here, or not JSON. Open its frame.'));
       return section;
     }
     const faults = listedFaults(text);
@@ -116,11 +116,11 @@ export class CallAnswerElement extends HTMLElement {
 
 /** @param {Call} call */
 function waitingWords({ state, reason }) {
-  if (state === 'pending') return 'Waiting for the answer. You can make other calls meanwhile.';
-  return reason ?? (state === 'cancelled' ? 'Cancelled; no answer has come.' : 'No answer has come, and none can come now.');
+  if (state === 'pending') return 'Waiting for the answer. You can send other requests meanwhile.';
+  return reason ?? (state === 'cancelled' ? 'Cancelled; there was no answer.' : 'The conversation ended without an answer.');
 }
 
-/** What is in a message for people: its error, or the texts of its result. @param {string} text */
+/** The readable parts of a message: its error, or the texts of its result. @param {string} text */
 function summary(text) {
   /** @type {HTMLElement[]} */
   const parts = [];
@@ -130,7 +130,7 @@ function summary(text) {
     parts.push(make('p', { class: 'error verdict' }, `✖ JSON-RPC error ${code === undefined ? '' : String(code)}: ${typeof words === 'string' ? words : JSON.stringify(words)}`));
   }
   const result = message?.result;
-  if (result?.isError === true) parts.push(make('p', { class: 'error verdict' }, '✖ isError: the tool says that it failed'));
+  if (result?.isError === true) parts.push(make('p', { class: 'error verdict' }, '✖ isError: the tool reports a failure'));
   const blocks = [result?.content, result?.contents, result?.messages?.map?.((/** @type {any} */ it) => it?.content)].find(Array.isArray) ?? [];
   for (const block of blocks.slice(0, 50)) {
     const words = block?.text ?? block?.resource?.text;

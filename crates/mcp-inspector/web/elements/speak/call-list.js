@@ -1,4 +1,4 @@
-// What was asked from this page, the newest first. Waiting calls count the time and can be cancelled.
+// Requests sent from this page, the newest first. Open ones show the elapsed time and can be cancelled.
 
 import { make } from '../../model/dom.js';
 import { duration, verdict } from '../../model/format.js';
@@ -50,7 +50,7 @@ export class CallListElement extends HTMLElement {
     const calls = this.#speak?.state.calls ?? [];
     const focused = document.activeElement instanceof HTMLElement && this.contains(document.activeElement) ? document.activeElement.dataset.focus : undefined;
     this.#list.replaceChildren(...calls.toReversed().map(call => this.#line(call)));
-    if (!calls.length) this.#list.append(make('li', { class: 'quiet' }, 'Nothing has been asked yet.'));
+    if (!calls.length) this.#list.append(make('li', { class: 'quiet' }, 'Nothing has been sent yet.'));
     const again = focused && this.#list.querySelector(`[data-focus="${CSS.escape(focused)}"]`);
     if (again instanceof HTMLElement) again.focus();
   }
@@ -67,7 +67,7 @@ export class CallListElement extends HTMLElement {
       make('button', { class: 'call', title, 'data-focus': `call ${id}`, click: () => this.dispatchEvent(new CallSelectEvent(id)) },
         make('span', { class: 'quiet mono call-id' }, id),
         make('span', { class: 'mono call-name' }, method && target ? `${method} ` : '', make('b', {}, target || title)),
-        replayOf !== undefined && make('span', { class: 'chip' }, `again #${replayOf}`),
+        replayOf !== undefined && make('span', { class: 'chip' }, `repeat of #${replayOf}`),
         row?.worst ? make('span', { class: `${row.worst} call-state` }, verdict(row)) : make('span', { class: `${isBad ? 'error' : 'quiet'} call-state` }, words),
         make('span', { class: 'took mono', 'data-since': isWaiting && sentAt }, isWaiting ? duration(Math.max(0, Date.now() - sentAt)) : duration(tookMs))),
       isWaiting && make('button', { class: 'cancel', 'data-focus': `cancel ${id}`, 'aria-label': `cancel call ${id}`, click: () => this.#cancel(id) }, 'Cancel'));

@@ -1,4 +1,4 @@
-// Where something is put together: the form, the params as JSON and the whole frame, each following the others.
+// The composer: a form, the params as JSON and the whole frame, kept in sync.
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';
@@ -17,7 +17,7 @@ import { longText } from './long-text.js';
 /** @import { FindingCardElement } from '../finding-card.js' */
 /** @import { Field } from '../form/field.js' */
 
-/** How long nothing is typed before it is checked. */
+/** Milliseconds without typing before the message is checked. */
 const PAUSE = 150;
 
 export class ComposerElement extends HTMLElement {
@@ -27,9 +27,9 @@ export class ComposerElement extends HTMLElement {
   #operation = null;
   /** @type {Field | null} */
   #field = null;
-  /** The frame that is sent again, changed. @type {number | null} */
+  /** The frame that is being edited to be sent again. @type {number | null} */
   #replayed = null;
-  /** Whether the frame is sent as it is typed. */
+  /** Whether the frame is sent exactly as typed. */
   #isRaw = false;
   /** @type {AbortController | null} */
   #checking = null;
@@ -53,7 +53,7 @@ export class ComposerElement extends HTMLElement {
   connectedCallback() {
     if (this.childElementCount) return;
     this.setAttribute('role', 'region');
-    this.setAttribute('aria-label', 'what is sent');
+    this.setAttribute('aria-label', 'composer');
     this.append(
       make('header', { class: 'composer-head' }, this.#title, this.#method, this.#methods, make('span', { class: 'spring' }), this.#reset, this.#send),
       this.#words, this.#fault, this.#yields,
@@ -77,10 +77,10 @@ export class ComposerElement extends HTMLElement {
     this.#begin(false);
   }
 
-  /** Changes a frame that was sent, to send it again. @param {number} frame @param {string} text */
+  /** Edits a frame that was sent, to send it again. @param {number} frame @param {string} text */
   edit(frame, text) {
     this.#operation = { key: `edit ${frame}`, method: '', title: `Frame #${frame}, edited`, params: '', isRaw: true,
-      description: 'It gets a new id; the rest is sent as it stands here.' };
+      description: 'It gets a new id; the rest is sent as shown here.' };
     this.#begin(true);
     this.#replayed = frame;
     this.#raw.value = pretty(text);
@@ -89,7 +89,7 @@ export class ComposerElement extends HTMLElement {
     this.#rawTyped();
   }
 
-  /** Judges again, since the conversation has changed. */
+  /** Checks the message again, since the conversation has changed. */
   recheck() { if (this.#operation) this.#check(); }
 
   async send() {
@@ -117,7 +117,7 @@ export class ComposerElement extends HTMLElement {
     return this.#operation?.isFree ? this.#method.value.trim() : this.#operation?.methods ? this.#methods.value : this.#operation?.method ?? '';
   }
 
-  /** @param {boolean} isNew without what was typed before */
+  /** @param {boolean} isNew whether to ignore what was typed before */
   #begin(isNew) {
     const operation = /** @type {Operation} */ (this.#operation);
     const { title, description, methods, isFree, isRaw, offered } = operation;
@@ -187,17 +187,17 @@ export class ComposerElement extends HTMLElement {
     const { fills, template } = /** @type {Operation} */ (this.#operation);
     const text = this.#params.value;
     const root = json.read(text);
-    if (!root) return this.#yield('The params are not JSON. They are sent as they stand; the form is set aside.');
+    if (!root) return this.#yield('The params are not JSON. They are sent as they are; the form is disabled.');
     if (fills === 'template') {
       const made = JSON.stringify(expand(template ?? '', JSON.parse(this.#field.read() ?? '{}')));
-      return this.#yield(memberOf(text, 'uri') === made ? '' : 'The form cannot show this URI. The JSON is sent.');
+      return this.#yield(memberOf(text, 'uri') === made ? '' : 'The form cannot show this URI. The JSON is sent instead.');
     }
     const node = fills === 'arguments' ? json.at(root, '/arguments') : root;
     const isShown = node ? this.#field.write(node, text) : fills === 'arguments' && this.#field.write(/** @type {json.JsonNode} */ (json.read('{}')), '{}');
-    this.#yield(isShown ? '' : 'The form cannot show all of this. The JSON is sent.');
+    this.#yield(isShown ? '' : 'The form cannot show all of this. The JSON is sent instead.');
   }
 
-  /** @param {string} words why the form steps back, or nothing */
+  /** @param {string} words why the form is disabled, or nothing */
   #yield(words) {
     this.#form.toggleAttribute('inert', words !== '');
     this.#yields.replaceChildren(words, words && ' ', words ? make('button', { click: () => {
@@ -235,7 +235,7 @@ export class ComposerElement extends HTMLElement {
     this.#checking = checking;
     const { signal } = checking;
     const isRawOnly = !!this.#operation?.isRaw;
-    this.#rawNote.textContent = this.#isRaw ? ', sent exactly as it stands here' : ', as it will be sent';
+    this.#rawNote.textContent = this.#isRaw ? ', sent exactly as shown' : ', as it will be sent';
     this.#compose.hidden = !this.#isRaw || isRawOnly;
     await new Promise(wake => setTimeout(wake, PAUSE));
     if (signal.aborted) return;
@@ -250,7 +250,7 @@ export class ComposerElement extends HTMLElement {
       if (this.#isRaw && typed === undefined) {
         this.#judged([]);
         if (text.trim()) this.#says.replaceChildren(make('p', { class: 'quiet' }, json.read(text)
-          ? 'This has no method, so it is only judged once it is sent.' : 'This is not JSON. A server must cope with that too.'));
+          ? 'This has no method, so it can only be checked once it is sent.' : 'This is not JSON. A server must cope with that too.'));
         return;
       }
       const composed = await speak.compose(typed === undefined ? this.#methodName : stringOf(typed),
@@ -282,7 +282,7 @@ export class ComposerElement extends HTMLElement {
     this.#send.dataset.severity = hasError ? 'error' : findings.length ? 'warning' : '';
     const details = make('details', { open: !this.#field || this.#form.hasAttribute('inert') },
       make('summary', { class: hasError ? 'error' : 'warning' }, `plumb says: ${count} ${count === 1 ? 'finding' : 'findings'} in this message`), ...cards);
-    this.#says.replaceChildren(count ? details : make('p', { class: 'quiet' }, this.#isRaw ? '' : 'plumb has found nothing wrong with this.'));
+    this.#says.replaceChildren(count ? details : make('p', { class: 'quiet' }, this.#isRaw ? '' : 'Nothing wrong found with this message.'));
   }
 
   /** @param {SpanShowEvent} event */
@@ -311,7 +311,7 @@ function stringOf(text) {
   return typeof value === 'string' ? value : text;
 }
 
-/** Where a finding belongs: what is missing belongs to the field that it would be. @param {Finding} finding */
+/** The field that a finding belongs to: for a missing member, the field it would have. @param {Finding} finding */
 function stepsOf({ pointer = '', params }) {
   const steps = pointer.split('/').slice(1).map(step => step.replaceAll('~1', '/').replaceAll('~0', '~'));
   const missing = params && typeof params === 'object' ? /** @type {Record<string, unknown>} */ (params).missingProperty : undefined;

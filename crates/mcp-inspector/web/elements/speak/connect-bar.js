@@ -1,4 +1,4 @@
-// Which server is spoken to, at which revision, and how the conversation stands.
+// The server, the revision, and the status of the conversation.
 
 import { make } from '../../model/dom.js';
 import * as speak from '../../model/speak-api.js';
@@ -11,7 +11,7 @@ export class ConnectBarElement extends HTMLElement {
   /** @type {Speak | null} */
   #speak = null;
   #server = make('select', { 'aria-label': 'server' });
-  #revision = make('select', { 'aria-label': 'revision', title: 'negotiated: by initialize; newest: asks with server/discover first' });
+  #revision = make('select', { 'aria-label': 'revision', title: 'negotiated: as agreed by initialize; newest: tries server/discover first' });
   #connect = make('button', { class: 'main', click: () => this.connect() }, 'Connect');
   #disconnect = make('button', { click: () => this.#act(speak.disconnect()) }, 'Disconnect');
   #status = make('span', { class: 'state', role: 'status' });
@@ -82,7 +82,7 @@ export class ConnectBarElement extends HTMLElement {
     }
     if (!this.#demo.childElementCount) {
       for (const [name, words, title] of [
-        ['misbehave', 'misbehave', 'The demo server breaks rules on purpose: try its tool break_rules'],
+        ['misbehave', 'misbehave', 'The demo server breaks rules on purpose; try its tool break_rules'],
         ['toolResults', 'tool results', 'Invalid arguments are answered with isError results instead of errors'],
       ]) {
         const box = make('input', { type: 'checkbox', name, change: () => this.#act(speak.demo({ [name]: box.checked })) });
@@ -99,7 +99,7 @@ export class ConnectBarElement extends HTMLElement {
     const info = /** @type {Record<string, unknown>} */ (serverInfo && typeof serverInfo === 'object' ? serverInfo : {});
     const names = capabilities && typeof capabilities === 'object' ? Object.keys(capabilities) : [];
     const title = [info.title ?? info.name, info.version].filter(it => typeof it === 'string').join(' ');
-    const summary = make('summary', {}, make('strong', {}, title || 'a server without a name'));
+    const summary = make('summary', {}, make('strong', {}, title || 'unnamed server'));
     const offers = make('p', {}, make('span', { class: 'quiet' }, 'Offers '));
     for (const name of names) offers.append(make('span', { class: 'chip' }, name), ' ');
     if (!names.length) offers.append('nothing');

@@ -1,4 +1,4 @@
-// What differs between two answers.
+// The differences between two answers.
 
 import { differences } from '../../model/diff.js';
 import { make } from '../../model/dom.js';
@@ -8,10 +8,10 @@ const LONGEST = 500;
 /** @param {string} before @param {string} after */
 export function differenceTable(before, after) {
   const found = differences(before, after);
-  if (!found) return make('p', { class: 'quiet' }, before === after ? 'The texts are the same.' : 'The texts differ; one of them is not JSON.');
-  // Every answer has the id of its own request.
+  if (!found) return make('p', { class: 'quiet' }, before === after ? 'The texts are identical.' : 'The texts differ; one of them is not JSON.');
+  // The ids always differ.
   const shown = found.filter(({ path }) => path !== '/id');
-  if (!shown.length) return make('p', { class: 'quiet', 'data-same': true }, 'The same, apart from the id.');
+  if (!shown.length) return make('p', { class: 'quiet', 'data-same': true }, 'Identical except for the id.');
   const value = (/** @type {string | undefined} */ text) => text === undefined ? make('span', { class: 'quiet' }, 'nothing')
     : text.length > LONGEST ? `${text.slice(0, LONGEST)}…` : text;
   const body = make('tbody');

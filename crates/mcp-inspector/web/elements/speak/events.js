@@ -1,9 +1,9 @@
-// What the parts of the Speak view tell it.
+// Events of the parts of the Send view.
 
 /** @import { Sent } from '../../api' */
 /** @import { Operation } from '../../model/operations.js' */
 
-/** Something to say was chosen. */
+/** An operation was chosen. */
 export class OperationSelectEvent extends Event {
   /** @param {Operation} operation */
   constructor(operation) {
@@ -12,7 +12,7 @@ export class OperationSelectEvent extends Event {
   }
 }
 
-/** Something was sent. */
+/** A message was sent. */
 export class MessageSentEvent extends Event {
   /** @param {Sent} sent */
   constructor(sent) {
@@ -21,7 +21,7 @@ export class MessageSentEvent extends Event {
   }
 }
 
-/** A call was chosen. */
+/** A call was selected. */
 export class CallSelectEvent extends Event {
   /** @param {string} id */
   constructor(id) {

@@ -1,9 +1,9 @@
-// A text of a peer, of which the first lines are shown until somebody wants the rest.
+// A text from a peer, collapsed to its beginning if it is long.
 
 import { make } from '../../model/dom.js';
 import { inline } from '../markdown.js';
 
-/** More characters than these are folded. */
+/** Longer texts are collapsed. */
 const SHORT = 220;
 
 /** @param {string} text */

@@ -1,4 +1,4 @@
-// What can be said: the server's tools, resources, templates and prompts, and what every server understands.
+// Everything that can be sent: the server's tools, resources, templates and prompts, and the general methods.
 
 import { make } from '../../model/dom.js';
 import { everything } from '../../model/operations.js';
@@ -8,7 +8,7 @@ import { OperationSelectEvent } from './events.js';
 /** @import { Operation } from '../../model/operations.js' */
 /** @import { Speak } from '../../model/speak.js' */
 
-/** More are found by searching. */
+/** Maximum number of entries shown; the others are found by searching. */
 const MOST = 500;
 
 export class OfferListElement extends HTMLElement {
@@ -18,12 +18,12 @@ export class OfferListElement extends HTMLElement {
   #search = make('input', { type: 'search', 'aria-label': 'search what the server offers', placeholder: 'Search', spellcheck: 'false', input: () => this.#render() });
   #lists = make('div', { class: 'lists' });
   #alert = make('p', { class: 'error', role: 'alert' });
-  #refresh = make('button', { title: 'Ask for the lists again', click: () => this.#reload() }, 'Refresh');
+  #refresh = make('button', { title: 'Request the lists again', click: () => this.#reload() }, 'Refresh');
 
   connectedCallback() {
     if (this.childElementCount) return;
     this.setAttribute('role', 'navigation');
-    this.setAttribute('aria-label', 'what can be said');
+    this.setAttribute('aria-label', 'operations');
     this.append(make('div', { class: 'offer-head' }, this.#search, this.#refresh), this.#alert, this.#lists);
   }
 
@@ -62,7 +62,7 @@ export class OfferListElement extends HTMLElement {
       if (!found.length) return null;
       const list = make('ul');
       for (const operation of found.slice(0, MOST)) list.append(make('li', {}, this.#entry(operation)));
-      if (found.length > MOST) list.append(make('li', { class: 'quiet' }, `${found.length - MOST} more: search for them`));
+      if (found.length > MOST) list.append(make('li', { class: 'quiet' }, `${found.length - MOST} more; search to find them`));
       return make('section', {}, make('h2', {}, `${title} `, title !== 'Other' && make('span', { class: 'quiet' }, String(all.length))), list);
     });
     const problems = offer.problems.map(words => make('p', { class: 'warning' }, `▲ ${words}`));
@@ -76,8 +76,8 @@ export class OfferListElement extends HTMLElement {
     const worst = offered?.findings.some(finding => finding.severity === 'error') ? 'error' : offered?.findings.length ? 'warning' : undefined;
     const mark = worst && make('span', { class: worst, title: offered?.findings.map(finding => finding.message).join('\n') },
       `${worst === 'error' ? '✖' : '▲'} ${offered?.findings.length}`);
-    const kind = offered?.destructive ? make('span', { class: 'chip warning', title: 'The server says that it may change or destroy things' }, 'destructive')
-      : offered?.readOnly ? make('span', { class: 'chip', title: 'The server says that it only reads' }, 'read-only') : null;
+    const kind = offered?.destructive ? make('span', { class: 'chip warning', title: 'The server says that it may be destructive' }, 'destructive')
+      : offered?.readOnly ? make('span', { class: 'chip', title: 'The server says that it is read-only' }, 'read-only') : null;
     return make('button', { 'data-key': key, 'data-worst': worst, title: description, click: () => this.dispatchEvent(new OperationSelectEvent(operation)) },
       make('span', { class: 'offer-name' }, offered && offered.title && offered.title !== offered.name ? `${title} ` : title,
         offered?.title && offered.title !== offered.name && make('span', { class: 'quiet mono' }, offered.name)), kind, mark);

@@ -1,4 +1,4 @@
-// A request of the server that waits for an answer by hand.
+// A request of the server that waits for the user's answer.
 
 import { make } from '../../model/dom.js';
 import * as json from '../../model/json.js';
@@ -15,7 +15,7 @@ import { MessageSentEvent } from './events.js';
 /** @import { JsonTreeElement } from '../json-tree.js' */
 
 const TITLES = /** @type {Record<string, string>} */ ({
-  'sampling/createMessage': 'The server asks a model for a message',
+  'sampling/createMessage': 'The server requests a message from a model',
   'elicitation/create': 'The server asks you something',
   'roots/list': 'The server asks for your roots',
 });
@@ -68,7 +68,7 @@ export class QuestionCardElement extends HTMLElement {
         frame !== undefined && make('button', { class: 'link', click: () => this.dispatchEvent(new FrameSelectEvent(frame)) }, `frame #${frame}`)),
       ...cards, words || '',
       make('div', { class: 'columns' },
-        make('div', {}, this.#field ? this.#form : '', root?.members?.length === 0 ? make('p', { class: 'quiet' }, 'It sent no params.')
+        make('div', {}, this.#field ? this.#form : '', root?.members?.length === 0 ? make('p', { class: 'quiet' }, 'No params were sent.')
           : make('details', { open: !this.#field }, make('summary', {}, 'What the server sent'), tree)),
         make('div', {}, make('label', { class: 'pane' }, make('span', { class: 'pane-title' }, 'Result as JSON'), this.#result),
           make('details', {}, make('summary', {}, 'Answer with an error instead'), this.#error, button('Send error', () => this.#refuse())))),

@@ -1,4 +1,4 @@
-// Sends an earlier frame again, after asking where that may do harm.
+// Sends an earlier frame again, after a confirmation if that may do harm.
 
 import * as api from '../../model/api.js';
 import { make } from '../../model/dom.js';
@@ -12,7 +12,7 @@ import { openDialog } from '../dialog.js';
 export const canReplay = row => row?.from === 'client' && ['request', 'notification', 'malformed', 'text', 'batch'].includes(row.kind);
 
 /**
- * What was sent, or nothing if it was thought better of.
+ * What was sent, or nothing if the user cancelled.
  * @param {Row} row
  * @param {Speak} model
  */
@@ -30,7 +30,7 @@ function dangerOf({ method, target }, model) {
   if (method !== 'tools/call') return '';
   const tool = model.tool(target);
   if (tool?.readOnly) return '';
-  if (tool?.destructive) return `The server says that the tool ${target} may change or destroy things.`;
+  if (tool?.destructive) return `The server says that the tool ${target} may be destructive.`;
   return tool ? `The server does not say that the tool ${target} is read-only.` : `It is not known whether the tool ${target ?? ''} is read-only.`;
 }
 

@@ -1,4 +1,4 @@
-// Speaking to a server by hand: what it offers, what is sent, what it answers, and the frames, all in sight.
+// The Send view: what the server offers, the composer, the answers and the frames, all in sight.
 
 import { make } from '../../model/dom.js';
 import { Speak } from '../../model/speak.js';
@@ -19,7 +19,7 @@ import { welcome } from './welcome.js';
 /** @import { OfferListElement } from './offer-list.js' */
 /** @import { QuestionCardElement } from './question-card.js' */
 
-/** As in styles/speak.css. */
+/** The same width as in styles/speak.css. */
 const STACKED = matchMedia('(max-width: 980px)');
 
 export class SpeakViewElement extends HTMLElement {
@@ -27,7 +27,7 @@ export class SpeakViewElement extends HTMLElement {
   /** @type {Frames | null} */
   #frames = null;
   #call = '';
-  /** What the shown answer was made of. */
+  /** Identifies the state of the answer that is shown. */
   #shown = '';
   #connect = /** @type {ConnectBarElement} */ (document.createElement('plumb-connect-bar'));
   #offers = /** @type {OfferListElement} */ (document.createElement('plumb-offer-list'));
@@ -70,7 +70,7 @@ export class SpeakViewElement extends HTMLElement {
       const { id } = /** @type {MessageSentEvent} */ (event).sent;
       if (id === undefined) return;
       this.#selectCall(id);
-      // Where everything is in one column, the answer may be far down.
+      // In a single column, the answer may be far down.
       if (STACKED.matches) this.#calls.scrollIntoView({ block: 'start' });
     });
     this.addEventListener('plumb-call-select', event => this.#selectCall(/** @type {CallSelectEvent} */ (event).id));
@@ -87,16 +87,16 @@ export class SpeakViewElement extends HTMLElement {
       this.#showAnswer();
       this.speak.judged(number => frames.row(number)?.findings);
     });
-    this.speak.load().catch(() => {}); // The stream tells when the program has ended.
+    this.speak.load().catch(() => {}); // The stream reports when the program has ended.
   }
 
-  /** Connects unless that was done or tried before. */
+  /** Connects, unless it was connected or tried before. */
   async begin() {
     await this.speak.load().catch(() => {});
     if (this.speak.state.status === 'idle' && !this.speak.state.reason) this.#connect.connect();
   }
 
-  /** Shows a frame that was chosen anywhere. @param {number} number @param {string} [pointer] */
+  /** Shows a frame that was selected anywhere. @param {number} number @param {string} [pointer] */
   select(number, pointer) {
     this.#list.select(number);
     if (this.isConnected) this.#detail.load(number, pointer);
@@ -104,7 +104,7 @@ export class SpeakViewElement extends HTMLElement {
 
   /** Sends a frame again. @param {Row | undefined} row @returns {Promise<string>} why not, or nothing */
   async replay(row) {
-    if (!row || !canReplay(row)) return 'Only what the client has sent can be sent again.';
+    if (!row || !canReplay(row)) return 'Only messages from the client can be sent again.';
     try {
       const sent = await replay(row, this.speak);
       if (sent?.id !== undefined) this.#selectCall(sent.id);
@@ -114,9 +114,9 @@ export class SpeakViewElement extends HTMLElement {
     }
   }
 
-  /** Opens a frame for changes. @param {Row | undefined} row @returns {Promise<string>} why not, or nothing */
+  /** Opens a frame for editing. @param {Row | undefined} row @returns {Promise<string>} why not, or nothing */
   async edit(row) {
-    if (!row || !canReplay(row)) return 'Only what the client has sent can be edited and sent again.';
+    if (!row || !canReplay(row)) return 'Only messages from the client can be edited and sent again.';
     try {
       const text = await textOf(row.number);
       this.#nothing.hidden = true;

@@ -1,4 +1,4 @@
-//! How a server answers: correctly but unusually, and wrongly.
+//! Scenarios of answers: correct but unusual ones, and wrong ones.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ use crate::{
 const UNDERSTOOD: Expect = Expect::Same(&rules::VALID_ANSWER_NOT_UNDERSTOOD);
 const STDIO: &[WireKind] = &[WireKind::Stdio];
 const LATE: Duration = Duration::from_millis(1500);
-/// Characters of a long answer.
+/// Length of a long answer, in characters.
 const LONG: usize = 300_000;
 
 pub(super) static SCENARIOS: &[Scenario] = &[
@@ -39,7 +39,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             at_first(cue, |answer| vec![Act::Together(vec![log, answer])])
         })
         .expecting(UNDERSTOOD),
-    Scenario::new("answers/long", "an answer has some hundred thousand characters")
+    Scenario::new("answers/long", "an answer has several hundred thousand characters")
         .needing(Needs::Request)
         .script(|cue| with_meta(cue, &json!("x".repeat(LONG))))
         .expecting(UNDERSTOOD),
@@ -49,7 +49,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             with_meta(cue, &json!("\u{0}\u{7f}é\u{2028}\u{2029}\u{feff}\u{1f600}\u{10ffff}"))
         })
         .expecting(UNDERSTOOD),
-    Scenario::new("answers/extra-members", "an answer has members that nobody knows")
+    Scenario::new("answers/extra-members", "an answer has unknown members")
         .needing(Needs::Request)
         .script(|cue| {
             at_first(cue, |mut answer| {
@@ -88,17 +88,20 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .needing(Needs::Request)
         .script(|cue| at_first(cue, |_| vec![Act::Tell(cue.error(-32603, "Internal error"))]))
         .expecting(Expect::Survive),
-    Scenario::new("answers/odd-error", "the server answers with an error of its own, with data")
-        .needing(Needs::Request)
-        .script(|cue| {
-            at_first(cue, |_| {
-                let mut error = cue.error(4711, "");
-                error["error"]["data"] = json!([null, { "a": "b" }]);
-                vec![Act::Tell(error)]
-            })
+    Scenario::new(
+        "answers/odd-error",
+        "the server answers with a server-defined error that has data",
+    )
+    .needing(Needs::Request)
+    .script(|cue| {
+        at_first(cue, |_| {
+            let mut error = cue.error(4711, "");
+            error["error"]["data"] = json!([null, { "a": "b" }]);
+            vec![Act::Tell(error)]
         })
-        .expecting(Expect::Survive),
-    Scenario::new("answers/invalid-result", "a result does not fit its request")
+    })
+    .expecting(Expect::Survive),
+    Scenario::new("answers/invalid-result", "a result does not match its request")
         .needing(Needs::Request)
         .script(|cue| {
             let wrong = "none";
@@ -113,7 +116,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .needing(Needs::Request)
         .script(|cue| at_first(cue, |_| vec![Act::Tell(cue.result(Value::Null))]))
         .expecting(Expect::Survive),
-    // Who cannot read it does not know which request it answers, and may wait for another answer.
+    // A client that cannot read it does not know which request it answers, and may keep waiting.
     Scenario::new("answers/deep", "an answer is nested ten thousand levels deep")
         .needing(Needs::Request)
         .script(|cue| {
@@ -125,7 +128,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
                 vec![Act::Text(text)]
             })
         }),
-    Scenario::new("answers/stray", "an answer to nothing comes before the answer")
+    Scenario::new("answers/stray", "an answer to no request comes before the answer")
         .needing(Needs::Request)
         .script(|cue| {
             let stray = json!({ "jsonrpc": "2.0", "id": "plumb-nobody", "result": {} });
@@ -146,7 +149,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .expecting(Expect::Survive),
 ];
 
-/// What becomes of the answer to the first request.
+/// Replaces the answer to the first request.
 fn at_first(cue: &Cue<'_>, change: impl FnOnce(Value) -> Vec<Act>) -> Option<Vec<Act>> {
     if !cue.is_first() || cue.id.is_null() {
         return None;
@@ -157,7 +160,7 @@ fn at_first(cue: &Cue<'_>, change: impl FnOnce(Value) -> Vec<Act>) -> Option<Vec
     }
 }
 
-/// The answer to the first request, with this under a key of somebody else in its `_meta`.
+/// The answer to the first request, with this value under a foreign key in its `_meta`.
 fn with_meta(cue: &Cue<'_>, value: &Value) -> Option<Vec<Act>> {
     at_first(cue, |mut answer| {
         if let Some(result) = answer.get_mut("result") {

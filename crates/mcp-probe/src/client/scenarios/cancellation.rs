@@ -1,4 +1,4 @@
-//! Requests that are not wanted any more, on either side.
+//! Scenarios of cancelled requests, on either side.
 
 use mcp_rules::client_behaviour as rules;
 use serde_json::{Value, json};
@@ -21,8 +21,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .needing(Needs::Request)
         .script(|cue| cue.first(|| vec![Act::Tell(cancelled(&json!("plumb-nobody")))]))
         .expecting(Expect::Same(&rules::NOTIFICATION_NOT_TOLERATED)),
-    // Whether it is answered all the same is left open: the two may cross.
-    Scenario::new("cancellation/of-question", "the server cancels a ping as soon as it was sent")
+    // It may still be answered, since the messages may cross.
+    Scenario::new("cancellation/of-question", "the server cancels a ping right after sending it")
         .at(LEGACY)
         .needing(Needs::Request)
         .script(|cue| {
@@ -34,8 +34,8 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         })
         .pardoning(&["response-after-cancel"])
         .expecting(Expect::Same(&rules::NOTIFICATION_NOT_TOLERATED)),
-    // A client that waits longer than the server does gets its answer in time.
-    Scenario::new("cancellation/late-answer", "a request is answered only once it was cancelled")
+    // If the client waits longer than the server, it gets its answer in time.
+    Scenario::new("cancellation/late-answer", "a request is answered only after it was cancelled")
         .over(STDIO)
         .needing(Needs::Request)
         .script(late_answer)

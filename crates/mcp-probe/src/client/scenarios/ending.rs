@@ -1,4 +1,4 @@
-//! The server as a process: what it writes to standard error, and its end.
+//! Scenarios of the server as a process: its standard error, and its exit.
 
 use mcp_rules::client_behaviour as rules;
 
@@ -24,7 +24,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             })
         })
         .expecting(Expect::Same(&rules::STDERR_NOT_TOLERATED)),
-    Scenario::new("process/gone", "the server is gone before it has answered")
+    Scenario::new("process/gone", "the server exits before it answers")
         .over(STDIO)
         .needing(Needs::Request)
         .script(|cue| (cue.is_first() && !cue.id.is_null()).then(|| vec![Act::Cut]))

@@ -1,4 +1,4 @@
-//! How a conversation is opened, and what a client does when nothing is unusual.
+//! Scenarios of opening a conversation, and the plain scenario.
 
 use mcp_core::Era;
 use mcp_rules::client_behaviour as rules;
@@ -11,14 +11,14 @@ use crate::{
         act::{Act, Ask, Expected},
         cue::Cue,
         judge::Verdicts,
-        met::Met,
+        overview::NormalBehaviour,
         process::Exit,
         scenario::{Expect, Scenario},
-        visit::Visit,
+        scenario_run::ScenarioRun,
     },
 };
 
-/// Nothing is unusual.
+/// A plain server, which does nothing unusual.
 pub(crate) static PLAIN: Scenario =
     Scenario::new("handshake/plain", "the server does nothing unusual")
         .everywhere()
@@ -42,10 +42,10 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             (cue.method == "initialize").then(refusal)
         })
         .expecting(Expect::Survive),
-    Scenario::new("handshake/extra-members", "the opening has members that nobody knows")
+    Scenario::new("handshake/extra-members", "the answer to the opening has unknown members")
         .script(extra_members)
         .expecting(Expect::Same(&rules::UNKNOWN_MEMBER_NOT_IGNORED)),
-    // What a client asks for all the same is judged by the rules about capabilities.
+    // Requests that the client sends nevertheless are judged by the rules about capabilities.
     Scenario::new("handshake/no-capabilities", "the server declares nothing").at(LEGACY).script(
         |cue| {
             let mut result = (cue.method == "initialize").then(|| cue.plain_result())?;
@@ -84,8 +84,8 @@ fn extra_members(cue: &Cue<'_>) -> Option<Vec<Act>> {
     Some(vec![Act::Tell(cue.result(result))])
 }
 
-fn judge_unknown_version(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
-    for play in &visit.plays {
+fn judge_unknown_version(run: &ScenarioRun, _: &NormalBehaviour, verdicts: &mut Verdicts<'_>) {
+    for play in &run.plays {
         let state = play.state();
         let Some(answered) = state.answered else { continue };
         let goes_on = state.heard.iter().find_map(|message| {
@@ -96,36 +96,36 @@ fn judge_unknown_version(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
         });
         if let Some((line, method)) = goes_on {
             let message =
-                format!("the client goes on with `{method}` at a version that does not exist");
-            let help = "disconnect unless you speak the version in the server's answer";
+                format!("the client continues with `{method}` at a version that does not exist");
+            let help = "disconnect unless you support the version in the server's answer";
             verdicts.fail(&rules::UNKNOWN_VERSION_TOLERATED, play, line, message, help);
         }
     }
 }
 
-fn judge_plain(visit: &Visit, met: &Met, verdicts: &mut Verdicts<'_>) {
-    for play in &visit.plays {
+fn judge_plain(run: &ScenarioRun, normal: &NormalBehaviour, verdicts: &mut Verdicts<'_>) {
+    for play in &run.plays {
         let state = play.state();
         let goes_on = state.heard.iter().any(|message| {
             message.kind == Kind::Request
                 && !matches!(message.method(), Some("initialize" | "server/discover" | "ping"))
         });
-        let agreed = state.requested.as_deref() == Some(met.revision.as_str());
+        let agreed = state.requested.as_deref() == Some(normal.revision.as_str());
         let last = play.recording.len() as u64;
-        if met.revision.era() == Era::Legacy && agreed && !state.is_open && !goes_on {
-            let message = "`initialize` was answered as asked, and `initialized` never came";
+        if normal.revision.era() == Era::Legacy && agreed && !state.is_open && !goes_on {
+            let message = "`initialize` was answered with the requested version, but `initialized` never came";
             let help = "send `notifications/initialized` once `initialize` was answered";
             verdicts.fail(&rules::INITIALIZED_NEVER_SENT, play, last, message, help);
         }
-        // A process that was only asked what it speaks has nothing to lose.
-        if state.closed.is_some_and(|closed| closed.killed) && met.own_server && goes_on {
+        // If it was only started to find out its version, killing it does no harm.
+        if state.closed.is_some_and(|closed| closed.killed) && normal.own_server && goes_on {
             let message = "the client killed the server instead of closing its input and waiting";
             let help = "close the server's input first, and wait for it to exit";
             verdicts.fail(&rules::SERVER_KILLED, play, last, message, help);
         }
         if state.http.sessions > 0
             && !state.http.is_deleted
-            && visit.exit.is_some_and(Exit::is_success)
+            && run.exit.is_some_and(Exit::is_success)
         {
             let message = "the client exited without ending its session";
             let help = "send DELETE with the session id when you are done";

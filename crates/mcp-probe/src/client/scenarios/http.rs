@@ -1,4 +1,4 @@
-//! What is particular to HTTP.
+//! Scenarios that are specific to HTTP.
 
 use mcp_core::{Revision, Revisions};
 use mcp_rules::client_behaviour as rules;
@@ -9,9 +9,9 @@ use crate::{
     client::{
         act::Act,
         judge::Verdicts,
-        met::Met,
+        overview::NormalBehaviour,
         scenario::{Expect, Manner, Needs, Scenario},
-        visit::Visit,
+        scenario_run::ScenarioRun,
     },
 };
 
@@ -23,7 +23,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .over(HTTP)
         .in_manner(Manner { streams: false, ..PLAIN })
         .expecting(Expect::Same(&rules::JSON_ANSWER_NOT_UNDERSTOOD)),
-    Scenario::new("http/ornate-events", "event streams have everything that the standard allows")
+    Scenario::new("http/ornate-events", "event streams use every feature of the format")
         .over(HTTP)
         .in_manner(Manner { is_ornate: true, ..PLAIN })
         .expecting(Expect::Same(&rules::EVENT_STREAM_NOT_UNDERSTOOD)),
@@ -32,12 +32,12 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .over(HTTP)
         .in_manner(Manner { primes: true, ..PLAIN })
         .expecting(Expect::Same(&rules::EVENT_STREAM_NOT_UNDERSTOOD)),
-    Scenario::new("http/json-charset", "content types of JSON have a parameter")
+    Scenario::new("http/json-charset", "the content type of JSON has a parameter")
         .over(HTTP)
         .in_manner(Manner { has_charset: true, streams: false, ..PLAIN })
         .unless_failed("http/json")
         .expecting(Expect::Same(&rules::CONTENT_TYPE_PARAMETER_NOT_UNDERSTOOD)),
-    Scenario::new("http/events-charset", "content types of event streams have a parameter")
+    Scenario::new("http/events-charset", "the content type of event streams has a parameter")
         .over(HTTP)
         .in_manner(Manner { has_charset: true, ..PLAIN })
         .expecting(Expect::Same(&rules::CONTENT_TYPE_PARAMETER_NOT_UNDERSTOOD)),
@@ -46,19 +46,19 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .over(HTTP)
         .in_manner(Manner { has_sessions: false, ..PLAIN })
         .expecting(Expect::Same(&rules::MISSING_SESSION_NOT_TOLERATED)),
-    Scenario::new("http/no-get", "the server has no stream of its own, and says 405")
+    Scenario::new("http/no-get", "the server offers no GET stream, and answers 405")
         .at(SESSIONS)
         .over(HTTP)
         .needing(Needs::Get)
         .in_manner(Manner { has_get: false, ..PLAIN })
         .expecting(Expect::Same(&rules::GET_REFUSAL_NOT_TOLERATED)),
-    Scenario::new("http/session-ended", "the session has ended, and the server says 404")
+    Scenario::new("http/session-ended", "the session has ended, and the server answers 404")
         .at(SESSIONS)
         .over(HTTP)
         .needing(Needs::Session)
         .script(|cue| (cue.is_first() && !cue.id.is_null()).then(|| vec![Act::Status(404)]))
         .judged_by(judge_restart),
-    Scenario::new("http/resumption", "the stream of an answer ends before the answer")
+    Scenario::new("http/resumption", "a stream ends before the answer")
         .at(Revisions::only(Revision::V2025_11_25))
         .over(HTTP)
         .unless_failed("http/priming")
@@ -90,12 +90,12 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .expecting(Expect::Survive),
 ];
 
-fn judge_restart(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
-    // A client that ends with an error does not go on, so it needs no session.
-    if visit.exit.is_some_and(|exit| !exit.is_success()) {
+fn judge_restart(run: &ScenarioRun, _: &NormalBehaviour, verdicts: &mut Verdicts<'_>) {
+    // A client that exits with an error does not continue, so it needs no new session.
+    if run.exit.is_some_and(|exit| !exit.is_success()) {
         return;
     }
-    for play in &visit.plays {
+    for play in &run.plays {
         let state = play.state();
         let Some(twist) = state.twist else { continue };
         let restarts = state
@@ -103,18 +103,18 @@ fn judge_restart(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
             .iter()
             .any(|message| message.line > twist && message.method() == Some("initialize"));
         if !restarts {
-            let message = "the session has ended, and the client did not begin a new one";
-            let help = "send `initialize` without a session id, and go on";
+            let message = "the session has ended, but the client did not start a new one";
+            let help = "send `initialize` without a session id, and continue";
             verdicts.fail(&rules::SESSION_NOT_RESTARTED, play, twist, message, help);
         }
     }
 }
 
-fn judge_resumption(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
-    for play in &visit.plays {
+fn judge_resumption(run: &ScenarioRun, _: &NormalBehaviour, verdicts: &mut Verdicts<'_>) {
+    for play in &run.plays {
         let state = play.state();
         let Some(twist) = state.twist.filter(|_| !state.http.resumed) else { continue };
-        let message = "the stream ended before the answer, and the client did not ask for the rest";
+        let message = "the stream ended before the answer, but the client did not resume it";
         let help = "send a GET with `Last-Event-ID` until the answer has come";
         verdicts.fail(&rules::STREAM_NOT_RESUMED, play, twist, message, help);
     }

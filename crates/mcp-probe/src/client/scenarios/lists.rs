@@ -1,4 +1,4 @@
-//! Lists in pages.
+//! Scenarios of paginated lists.
 
 use mcp_rules::client_behaviour as rules;
 use serde_json::{Value, json};
@@ -7,10 +7,10 @@ use crate::client::{
     act::Act,
     cue::Cue,
     judge::Verdicts,
-    met::Met,
     offer,
+    overview::NormalBehaviour,
     scenario::{Needs, Scenario},
-    visit::Visit,
+    scenario_run::ScenarioRun,
 };
 
 const CURSOR: &str = "plumb/page=2&ü";
@@ -34,8 +34,8 @@ fn pages(cue: &Cue<'_>) -> Option<Vec<Act>> {
     Some(vec![Act::Tell(cue.result(result))])
 }
 
-fn judge_pages(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
-    for play in &visit.plays {
+fn judge_pages(run: &ScenarioRun, _: &NormalBehaviour, verdicts: &mut Verdicts<'_>) {
+    for play in &run.plays {
         let state = play.state();
         let lists: Vec<_> =
             state.heard.iter().filter(|heard| heard.method() == Some("tools/list")).collect();
@@ -44,9 +44,8 @@ fn judge_pages(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
             .iter()
             .any(|list| list.value.pointer("/params/cursor").is_some_and(Value::is_string));
         if !follows {
-            let message =
-                "the answer to `tools/list` has a `nextCursor`, and nobody asked for the rest";
-            let help = "ask again with `cursor` as long as there is a `nextCursor`";
+            let message = "the answer to `tools/list` has a `nextCursor`, but the client did not request the next page";
+            let help = "repeat the request with `cursor` as long as there is a `nextCursor`";
             verdicts.fail(&rules::NEXT_PAGE_NOT_FETCHED, play, last.line, message, help);
         }
     }

@@ -1,4 +1,4 @@
-//! What scripted servers do, by family.
+//! The scenarios, by group.
 
 mod answers;
 mod cancellation;

@@ -1,4 +1,4 @@
-//! What a server says without being asked.
+//! Scenarios of notifications from the server.
 
 use mcp_rules::client_behaviour as rules;
 use serde_json::{Value, json};
@@ -12,14 +12,14 @@ use crate::client::{
 const TOLERATED: Expect = Expect::Same(&rules::NOTIFICATION_NOT_TOLERATED);
 
 pub(super) static SCENARIOS: &[Scenario] = &[
-    Scenario::new("notifications/unknown", "the server sends a notification that nobody knows")
+    Scenario::new("notifications/unknown", "the server sends an unknown notification")
         .needing(Needs::Request)
         .script(|cue| {
             let unknown = "notifications/plumb/no-such-notification";
             cue.first(|| vec![tell(unknown, Some(json!({ "a": [1, null] })))])
         })
         .expecting(Expect::Same(&rules::UNKNOWN_NOTIFICATION_NOT_IGNORED)),
-    Scenario::new("notifications/list-changed", "the server says that its lists have changed")
+    Scenario::new("notifications/list-changed", "the server announces that its lists have changed")
         .at(LEGACY)
         .needing(Needs::Request)
         .script(|cue| {

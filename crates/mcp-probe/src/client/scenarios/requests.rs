@@ -1,4 +1,4 @@
-//! What a server asks of its client.
+//! Scenarios of requests from the server.
 
 use mcp_core::{Revision, Revisions};
 use serde_json::json;
@@ -17,7 +17,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
         .everywhere()
         .needing(Needs::Chance)
         .script(|cue| cue.first_ask([Ask::new("ping", Expected::Result)])),
-    Scenario::new("requests/ids", "the server's ids are of every kind")
+    Scenario::new("requests/ids", "the server uses ids of every kind")
         .at(LEGACY)
         .needing(Needs::Chance)
         .script(|cue| {
@@ -30,24 +30,27 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             ];
             cue.first_ask(ids.map(|id| Ask::new("ping", Expected::Result).id(id)))
         }),
-    Scenario::new("requests/unknown-method", "the server asks for a method that does not exist")
+    Scenario::new("requests/unknown-method", "the server sends a request with an unknown method")
         .at(LEGACY)
         .needing(Needs::Chance)
         .script(|cue| {
             let ask = Ask::new("plumb/no-such-method", Expected::NotFound);
             cue.first_ask([ask.with(json!({ "a": 1 }))])
         }),
-    Scenario::new("requests/undeclared-roots", "the server asks for roots that were not declared")
-        .at(LEGACY)
-        .needing(Needs::Without("/roots"))
-        .script(|cue| cue.first_ask([Ask::new("roots/list", Expected::Error)])),
-    Scenario::new("requests/declared-roots", "the server asks for the roots that were declared")
+    Scenario::new(
+        "requests/undeclared-roots",
+        "the server requests roots, which were not declared",
+    )
+    .at(LEGACY)
+    .needing(Needs::Without("/roots"))
+    .script(|cue| cue.first_ask([Ask::new("roots/list", Expected::Error)])),
+    Scenario::new("requests/declared-roots", "the server requests roots, which were declared")
         .at(LEGACY)
         .needing(Needs::With("/roots"))
         .script(|cue| cue.first_ask([Ask::new("roots/list", Expected::Result)])),
     Scenario::new(
         "requests/undeclared-sampling",
-        "the server asks for sampling that was not declared",
+        "the server requests sampling, which was not declared",
     )
     .at(LEGACY)
     .needing(Needs::Without("/sampling"))
@@ -60,7 +63,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
     }),
     Scenario::new(
         "requests/undeclared-elicitation",
-        "the server asks the user though that was not declared",
+        "the server requests elicitation, which was not declared",
     )
     .at(ELICITATION)
     .needing(Needs::Without("/elicitation"))

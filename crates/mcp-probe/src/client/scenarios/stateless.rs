@@ -1,4 +1,4 @@
-//! What is particular to revisions without a handshake.
+//! Scenarios for revisions without a handshake.
 
 use mcp_rules::client_behaviour as rules;
 use serde_json::json;
@@ -8,13 +8,13 @@ use crate::client::{
     act::Act,
     cue::Cue,
     judge::Verdicts,
-    met::Met,
+    overview::NormalBehaviour,
     scenario::{Expect, Needs, Scenario},
-    visit::Visit,
+    scenario_run::ScenarioRun,
 };
 
 pub(super) static SCENARIOS: &[Scenario] = &[
-    // Whether the refused version is tried again is judged by `unsupported-version-retried`.
+    // The rule `unsupported-version-retried` judges whether the refused version is tried again.
     Scenario::new("stateless/version-refused", "the server refuses the version of a request")
         .at(MODERN)
         .script(|cue| {
@@ -25,7 +25,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             (!cue.id.is_null() && cue.method != "initialize").then(|| vec![Act::Tell(error)])
         })
         .expecting(Expect::Survive),
-    Scenario::new("stateless/capability-missing", "the server wants a capability of the client")
+    Scenario::new("stateless/capability-missing", "the server requires a client capability")
         .at(MODERN)
         .needing(Needs::Request)
         .script(|cue| {
@@ -36,7 +36,7 @@ pub(super) static SCENARIOS: &[Scenario] = &[
             (cue.is_first() && !cue.id.is_null()).then(|| vec![Act::Tell(error)])
         })
         .expecting(Expect::Survive),
-    Scenario::new("stateless/input-required", "a tool asks the user before it answers")
+    Scenario::new("stateless/input-required", "a tool requests user input before it answers")
         .at(MODERN)
         .needing(Needs::ToolAnd("/elicitation"))
         .script(ask_user)
@@ -67,12 +67,12 @@ fn ask_user(cue: &Cue<'_>) -> Option<Vec<Act>> {
     Some(vec![Act::Tell(cue.result(result))])
 }
 
-fn judge_inputs(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
-    // A client that has gone may have been told to.
-    if visit.exit.is_some_and(|exit| !exit.is_success()) {
+fn judge_inputs(run: &ScenarioRun, _: &NormalBehaviour, verdicts: &mut Verdicts<'_>) {
+    // A client that exited with an error need not continue.
+    if run.exit.is_some_and(|exit| !exit.is_success()) {
         return;
     }
-    for play in &visit.plays {
+    for play in &run.plays {
         let state = play.state();
         let Some(twist) = state.twist else { continue };
         let answers = state
@@ -80,7 +80,8 @@ fn judge_inputs(visit: &Visit, _: &Met, verdicts: &mut Verdicts<'_>) {
             .iter()
             .any(|message| message.value.pointer("/params/inputResponses").is_some());
         if !answers {
-            let message = "a tool asked the user, and the call was never repeated with an answer";
+            let message =
+                "a tool requested user input, but the call was never repeated with a response";
             let help = "repeat the call with `inputResponses` and the `requestState`";
             verdicts.fail(&rules::INPUT_REQUEST_IGNORED, play, twist, message, help);
         }

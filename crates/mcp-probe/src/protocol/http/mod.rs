@@ -1,4 +1,4 @@
-//! What surrounds messages over HTTP: headers, bodies and methods; sessions and streams.
+//! Probes of HTTP: headers, bodies, methods, sessions and streams.
 
 pub(super) mod sessions;
 pub(super) mod streams;
@@ -11,24 +11,24 @@ use super::probe;
 use crate::{Conversation, HttpReply, HttpRequest, Probe, Stage, Stop, Target, WireKind};
 
 const HTTP: &[WireKind] = &[WireKind::Http];
-/// Those that have sessions over Streamable HTTP, and streams of a GET.
+/// Revisions with sessions and GET streams over Streamable HTTP.
 pub(crate) const SESSIONS: Revisions =
     Revisions::between(Revision::V2025_03_26, Revision::V2025_11_25);
 const VERSION_HEADER: Revisions = Revisions::from(Revision::V2025_06_18);
 const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
 
 pub(super) static PROBES: &[Probe] = &[
-    probe("http/origin", "a foreign web page is refused", origin).over(HTTP),
-    probe("http/host", "a foreign Host is the client's mistake", host).over(HTTP),
+    probe("http/origin", "a foreign Origin is refused", origin).over(HTTP),
+    probe("http/host", "a foreign Host is not a server error", host).over(HTTP),
     probe("http/broken-body", "a body that is not JSON is refused", broken_body).over(HTTP),
     probe("http/empty-body", "an empty body is refused", empty_body).over(HTTP),
-    probe("http/content-type", "a wrong Content-Type is the client's mistake", content_type)
+    probe("http/content-type", "a wrong Content-Type is not a server error", content_type)
         .over(HTTP),
-    probe("http/accept", "a wrong Accept is the client's mistake", accept).over(HTTP),
-    probe("http/version-header", "a version that does not exist is refused", version_header)
+    probe("http/accept", "a wrong Accept is not a server error", accept).over(HTTP),
+    probe("http/version-header", "an unknown version is refused", version_header)
         .over(HTTP)
         .at(VERSION_HEADER),
-    probe("http/unknown-verb", "other methods are the client's mistake", verb).over(HTTP),
+    probe("http/unknown-verb", "other HTTP methods are not server errors", verb).over(HTTP),
     probe("http/method-header", "a wrong Mcp-Method is refused", method_header)
         .over(HTTP)
         .at(MODERN),
@@ -37,7 +37,7 @@ pub(super) static PROBES: &[Probe] = &[
         .at(MODERN),
     probe(
         "http/version-header-mismatch",
-        "a version that is not that of the body is refused",
+        "a version that differs from the body is refused",
         mismatch,
     )
     .over(HTTP)
@@ -48,7 +48,7 @@ pub(super) static PROBES: &[Probe] = &[
         .needing("/tools"),
 ];
 
-/// A request that every server answers, as it should be posted.
+/// A correct POST of a request that every server supports.
 fn request(talk: &Conversation) -> Option<HttpRequest> {
     let http = talk.wire().as_http()?;
     let method = match talk.revision().era() {
@@ -63,11 +63,11 @@ fn built(talk: &Conversation) -> Result<HttpRequest, Stop> {
     request(talk).ok_or_else(|| Stop::Skip("this is not HTTP".to_owned()))
 }
 
-/// Reports a status of 500 or more.
+/// Reports a status of 500 or above, since the fault is the client's.
 fn not_ours(stage: &mut Stage, talk: &Conversation, reply: &HttpReply, what: &str) {
-    // 501 says that a method is not implemented.
+    // 501 means that a method is not implemented.
     if reply.status >= 500 && reply.status != 501 {
-        let message = format!("{what} gets the status {}", reply.status);
+        let message = format!("{what} got the status {}", reply.status);
         let help = "answer with a status of 400 to 499";
         stage.fail(&behaviour::HTTP_SERVER_ERROR, talk, reply.line, message, help);
     }
@@ -79,13 +79,13 @@ steps!(origin, stage => {
         _ => false,
     };
     if !is_local {
-        return Err(Stop::Skip("a public server may serve any web page".to_owned()));
+        return Err(Stop::Skip("a public server may accept any origin".to_owned()));
     }
     let talk = stage.shared().await?;
     let reply = talk.http(built(&talk)?.with("Origin", "https://plumb.invalid")).await?;
     not_ours(stage, &talk, &reply, "a foreign Origin");
     if reply.status < 300 {
-        let message = format!("a request from https://plumb.invalid gets the status {}", reply.status);
+        let message = format!("a request from https://plumb.invalid got the status {}", reply.status);
         let help = "check `Origin` on every request, and answer with 403";
         stage.fail(&behaviour::FOREIGN_ORIGIN_ACCEPTED, &talk, reply.line, message, help);
     }
@@ -97,7 +97,7 @@ fn is_loopback(host: &str) -> bool {
         || address.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-// Whether it is served is up to the server.
+// The server may accept the host or not.
 steps!(host, stage => {
     let talk = stage.shared().await?;
     let reply = talk.http(built(&talk)?.with("Host", "plumb.invalid")).await?;
@@ -108,7 +108,7 @@ steps!(broken_body, stage => {
     let talk = stage.shared().await?;
     let mut request = built(&talk)?;
     request.body = br#"{"jsonrpc":"2.0","id":1,"meth"#.to_vec();
-    body(stage, &talk, request, "a body that breaks off").await?;
+    body(stage, &talk, request, "a truncated body").await?;
 });
 
 steps!(empty_body, stage => {
@@ -126,9 +126,9 @@ async fn body(
 ) -> Result<(), Stop> {
     let reply = talk.http(request).await?;
     not_ours(stage, talk, &reply, what);
-    // Some servers report it in the body alone.
+    // Some servers only report it in the body.
     if reply.status < 300 && reply.json().get("error").is_none() {
-        let message = format!("{what} gets the status {}", reply.status);
+        let message = format!("{what} got the status {}", reply.status);
         let help = "answer with 400, and with the error -32700 in the body";
         stage.fail(&behaviour::BROKEN_BODY_ACCEPTED, talk, reply.line, message, help);
     }
@@ -144,14 +144,14 @@ steps!(content_type, stage => {
 steps!(accept, stage => {
     let talk = stage.shared().await?;
     let reply = talk.http(built(&talk)?.with("Accept", "image/png")).await?;
-    not_ours(stage, &talk, &reply, "a client that only accepts images");
+    not_ours(stage, &talk, &reply, "an Accept header that only allows images");
 });
 
 // The rule `protocol-version-header-not-rejected` judges the status.
 steps!(version_header, stage => {
     let talk = stage.shared().await?;
     let reply = talk.http(built(&talk)?.with("MCP-Protocol-Version", "1999-01-01")).await?;
-    not_ours(stage, &talk, &reply, "a version that does not exist");
+    not_ours(stage, &talk, &reply, "an unknown version");
 });
 
 steps!(verb, stage => {
@@ -162,7 +162,7 @@ steps!(verb, stage => {
     not_ours(stage, &talk, &reply, "PUT");
 });
 
-// The rule `header-mismatch-not-rejected` judges the answers to these.
+// The rule `header-mismatch-not-rejected` judges the answers.
 steps!(method_header, stage => {
     let talk = stage.shared().await?;
     talk.http(built(&talk)?.with("Mcp-Method", "prompts/list")).await?;

@@ -1,4 +1,4 @@
-//! Sessions over HTTP, and the version that belongs to them.
+//! Probes of sessions over HTTP.
 
 use mcp_core::{Revision, Revisions};
 use mcp_rules::behaviour;
@@ -7,33 +7,29 @@ use super::{HTTP, SESSIONS, built, not_ours};
 use crate::{Conversation, HttpRequest, Probe, Stage, Stop, protocol::probe};
 
 pub(in crate::protocol) static PROBES: &[Probe] = &[
-    probe("http/session-invented", "an invented session is refused", invented)
+    probe("http/session-invented", "an unknown session is refused", invented)
         .over(HTTP)
         .at(SESSIONS),
     probe("http/session-missing", "a request without its session is refused", missing)
         .over(HTTP)
         .at(SESSIONS),
-    probe("http/session-withheld", "no session is asked for that was not given", withheld)
+    probe("http/session-withheld", "no session is required if none was assigned", withheld)
         .over(HTTP)
         .at(SESSIONS),
-    probe("http/session-unique", "every session has an id of its own", unique)
-        .over(HTTP)
-        .at(SESSIONS),
-    probe("http/session-ended", "a session that has ended is refused", ended)
-        .over(HTTP)
-        .at(SESSIONS),
-    probe("http/version-header-missing", "a session knows its version", no_version)
+    probe("http/session-unique", "every session has its own id", unique).over(HTTP).at(SESSIONS),
+    probe("http/session-ended", "an ended session is refused", ended).over(HTTP).at(SESSIONS),
+    probe("http/version-header-missing", "a session remembers its version", no_version)
         .over(HTTP)
         .at(Revisions::between(Revision::V2025_06_18, Revision::V2025_11_25)),
 ];
 
-/// Opens a conversation that has a session.
+/// Opens a conversation with a session.
 async fn in_session(stage: &mut Stage) -> Result<Conversation, Stop> {
     let talk = stage.fresh().await?;
     if session(&talk).is_some() {
         Ok(talk)
     } else {
-        Err(Stop::Skip("the server gives no session ids".to_owned()))
+        Err(Stop::Skip("the server assigns no session ids".to_owned()))
     }
 }
 
@@ -41,10 +37,10 @@ steps!(invented, stage => {
     let talk = in_session(stage).await?;
     let request = built(&talk)?.with("Mcp-Session-Id", "plumb-invented-0000");
     let reply = talk.http(request).await?;
-    not_ours(stage, &talk, &reply, "an invented session id");
+    not_ours(stage, &talk, &reply, "an unknown session id");
     if reply.status < 300 {
-        let message = format!("an invented session id gets the status {}", reply.status);
-        let help = "answer with 404 to session ids that you did not give";
+        let message = format!("an unknown session id got the status {}", reply.status);
+        let help = "answer unknown session ids with 404";
         stage.fail(&behaviour::INVENTED_SESSION_ACCEPTED, &talk, reply.line, message, help);
     }
 });
@@ -55,8 +51,8 @@ steps!(missing, stage => {
     let reply = talk.http(request).await?;
     not_ours(stage, &talk, &reply, "a request without its session id");
     if reply.status < 300 {
-        let message = format!("a request without its session id gets the status {}", reply.status);
-        let help = "answer with 400 to requests without a session id, other than `initialize`";
+        let message = format!("a request without its session id got the status {}", reply.status);
+        let help = "answer requests without a session id with 400, except `initialize`";
         stage.fail(&behaviour::MISSING_SESSION_ACCEPTED, &talk, reply.line, message, help);
     }
 });
@@ -69,11 +65,11 @@ steps!(ended, stage => {
     talk.expect_end();
     not_ours(stage, &talk, &reply, "DELETE");
     if reply.status >= 300 {
-        return Err(Stop::Skip(format!("ending a session gets the status {}", reply.status)));
+        return Err(Stop::Skip(format!("ending a session got the status {}", reply.status)));
     }
     let reply = talk.http(built(&talk)?).await?;
     if reply.status < 300 {
-        let message = format!("a session that has ended gets the status {}", reply.status);
+        let message = format!("an ended session got the status {}", reply.status);
         let help = "answer with 404 once a session has ended";
         stage.fail(&behaviour::ENDED_SESSION_ACCEPTED, &talk, reply.line, message, help);
     }
@@ -87,8 +83,8 @@ steps!(withheld, stage => {
     let reply = talk.http(built(&talk)?).await?;
     if matches!(reply.status, 400 | 404) {
         let message =
-            format!("no session id was given, and the next request gets the status {}", reply.status);
-        let help = "give a session id with the answer to `initialize`, or do without";
+            format!("no session id was assigned, and the next request got the status {}", reply.status);
+        let help = "assign a session id in the response to `initialize`, or do not require one";
         stage.fail(&behaviour::SESSION_ID_WITHHELD, &talk, reply.line, message, help);
     }
 });
@@ -102,10 +98,10 @@ steps!(unique, stage => {
     let second = in_session(stage).await?;
     if session(&first) == session(&second) {
         let line = second.recording().len() as u64;
-        let message = "two sessions were given the same id";
-        let help = "make a new id for each session";
+        let message = "two sessions got the same id";
+        let help = "generate a new id for each session";
         stage.fail(&behaviour::SESSION_ID_REPEATED, &second, line, message, help);
-        // The first to end takes the other along.
+        // Ending one ends the other.
         first.expect_end();
         second.expect_end();
     }
@@ -116,8 +112,8 @@ steps!(no_version, stage => {
     let reply = talk.http(built(&talk)?.without("MCP-Protocol-Version")).await?;
     not_ours(stage, &talk, &reply, "a request without a version header");
     if reply.status == 400 {
-        let message = "a request of a session without a version header gets the status 400";
-        let help = "go by the version that was agreed on";
+        let message = "a request of a session without a version header got the status 400";
+        let help = "use the negotiated version of the session";
         stage.fail(&behaviour::VERSION_HEADER_REQUIRED, &talk, reply.line, message, help);
     }
 });

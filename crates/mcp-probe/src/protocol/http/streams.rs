@@ -1,4 +1,4 @@
-//! Event streams: of a GET, of a call, and resumed ones.
+//! Probes of event streams: of a GET, of a call, and resumed ones.
 
 use mcp_core::{Revision, Revisions};
 use mcp_rules::behaviour;
@@ -11,14 +11,15 @@ use crate::{
 };
 
 pub(in crate::protocol) static PROBES: &[Probe] = &[
-    probe("http/get", "GET gives an event stream or nothing", get).over(HTTP),
-    probe("http/get-resume", "resuming what never was does no harm", resume)
+    probe("http/get", "GET returns an event stream or is refused", get).over(HTTP),
+    probe("http/get-resume", "resuming an unknown stream is handled", resume)
         .over(HTTP)
         .at(SESSIONS),
-    calling("http/get-and-call", "the stream of a GET has no answers", get_and_call).at(SESSIONS),
+    calling("http/get-and-call", "a GET stream carries no answers", get_and_call).at(SESSIONS),
     calling("http/stream-end", "the stream of a call ends with the answer", stream_end)
         .at(Revisions::from(Revision::V2025_03_26)),
-    calling("http/resume", "a stream is resumed where it broke off", resume_call).at(SESSIONS),
+    calling("http/resume", "a stream is resumed where it was interrupted", resume_call)
+        .at(SESSIONS),
 ];
 
 const fn calling(
@@ -40,10 +41,10 @@ steps!(get, stage => {
 steps!(resume, stage => {
     let talk = stage.fresh().await?;
     let reply = open_stream(&talk, Some("plumb-never-sent")).await?;
-    not_ours(stage, &talk, &reply, "an event id that was never given");
+    not_ours(stage, &talk, &reply, "an unknown event id");
 });
 
-/// Opens the stream of a GET, or resumes one after an event.
+/// Opens a GET stream, or resumes a stream after an event.
 async fn open_stream(talk: &Conversation, after: Option<&str>) -> Result<HttpReply, Stop> {
     let Some(http) = talk.wire().as_http() else {
         return Err(Stop::Skip("this is not HTTP".to_owned()));
@@ -55,12 +56,12 @@ async fn open_stream(talk: &Conversation, after: Option<&str>) -> Result<HttpRep
     Ok(talk.http(get).await?)
 }
 
-// The rules about streams judge what comes on which.
+// The rules about streams judge which messages arrive on which stream.
 steps!(get_and_call, stage => {
     let tools = callable(stage)?;
     let talk = stage.fresh().await?;
     if !open_stream(&talk, None).await?.is_stream() {
-        return Err(Stop::Skip("the server gives no stream for GET".to_owned()));
+        return Err(Stop::Skip("the server offers no GET stream".to_owned()));
     }
     for tool in tools {
         if call(stage, &talk, &tool).await?.is_none() {
@@ -70,7 +71,7 @@ steps!(get_and_call, stage => {
     talk.pause_for_more().await;
 });
 
-/// Calls a tool with a token for progress. `None` if that takes too long.
+/// Calls a tool with a progress token. `None` if that takes too long.
 async fn call(stage: &Stage, talk: &Conversation, tool: &str) -> Result<Option<Reply>, Stop> {
     stage.spend_call()?;
     let id = talk.next_id();
@@ -78,11 +79,11 @@ async fn call(stage: &Stage, talk: &Conversation, tool: &str) -> Result<Option<R
     let params = json!({ "name": tool, "arguments": {}, "_meta": meta });
     match talk.request_as(&json!(id), "tools/call", params).await {
         Ok(reply) => Ok(Some(reply)),
-        Err(crate::Trouble::Unanswered { .. }) => {
+        Err(crate::ConversationError::Unanswered { .. }) => {
             talk.disregard();
             Ok(None)
         }
-        Err(trouble) => Err(trouble.into()),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -95,7 +96,7 @@ steps!(stream_end, stage => {
         let is_end = |message: &Incoming| message.closes == Some(asked);
         let ended = talk.wait_from(mark, talk.limits().answer, "the end", is_end).await;
         if ended.is_err() {
-            let message = format!("the stream of a call of `{tool}` stays open after the answer");
+            let message = format!("the stream of a call of `{tool}` stayed open after the answer");
             let help = "end the stream once the response is sent";
             stage.fail(&behaviour::STREAM_LEFT_OPEN, &talk, reply.line(), message, help);
             break;
@@ -103,7 +104,7 @@ steps!(stream_end, stage => {
     }
 });
 
-// The rules about streams judge whether events come from another one.
+// The rules about streams judge whether events belong to another stream.
 steps!(resume_call, stage => {
     let tools = callable(stage)?;
     let talk = stage.fresh().await?;
@@ -123,16 +124,16 @@ steps!(resume_call, stage => {
         return Err(Stop::Skip("events have no ids".to_owned()));
     }
     for ids in streams {
-        // After the first event, and in the middle.
+        // Resume after the first event, and in the middle.
         for after in [0, ids.len() / 2] {
             let reply = open_stream(&talk, Some(&ids[after])).await?;
-            not_ours(stage, &talk, &reply, "a stream to be resumed");
+            not_ours(stage, &talk, &reply, "resuming a stream");
             talk.pause_for_more().await;
             let again = http.event_ids(reply.exchange);
             if let Some(early) = again.iter().find(|id| ids[..=after].contains(id)) {
                 let given = &ids[after];
-                let message = format!("resumed after the event {given}, the stream repeats {early}");
-                let help = "begin with the event after `Last-Event-ID`";
+                let message = format!("resumed after event {given}, the stream repeated {early}");
+                let help = "start with the event after `Last-Event-ID`";
                 stage.fail(&behaviour::RESUME_REPEATS_EVENTS, &talk, reply.line, message, help);
                 return Ok(());
             }

@@ -6,7 +6,7 @@ use mcp_json::Span;
 use tokio::sync::mpsc;
 
 use crate::{
-    bridge::glance::{Located, Message, Reference},
+    bridge::outline::{Located, Message, Reference},
     http::CROWDED_OUT,
     splice::with_parts,
 };
@@ -16,44 +16,44 @@ use crate::{
 pub(super) struct Delivery {
     pub(super) bytes: Bytes,
     pub(super) role: OutboundRole,
-    /// Of what may wait for its caller, and for all.
+    /// Its shares of the budgets of its caller and of all callers.
     pub(super) held: Option<[MemoryShare; 2]>,
 }
 
-/// Those who wait for answers of a shared child. They may use the same ids, so each request gets a
-/// number instead of its own.
+/// The callers that wait for answers of a shared child. They may use the same ids, so each request
+/// gets a unique number instead of its id.
 #[derive(Debug, Default)]
 pub(super) struct Callers {
     next: i64,
     open: HashMap<i64, Caller>,
-    /// Why there is nobody to answer any more.
+    /// Why the child serves no more callers, once that is so.
     over: Option<String>,
 }
 
 #[derive(Debug)]
 struct Caller {
-    /// The id of its request, as it was written.
+    /// The id of its request, as written.
     id: Bytes,
-    /// The token by which it asked for progress.
+    /// The progress token that it requested.
     token: Option<Bytes>,
     deliveries: Inbox,
-    /// What its id and token take.
+    /// Memory of its id and token.
     _held: MemoryShare,
 }
 
-/// Where messages wait for a caller.
+/// A queue of messages for a caller.
 #[derive(Debug, Clone)]
 pub(super) struct Inbox {
     messages: mpsc::UnboundedSender<Delivery>,
-    /// What may wait for this caller, unless it is a single message.
+    /// Budget of this caller; a single message may exceed it.
     own: MemoryBudget,
-    /// What may wait for all callers.
+    /// Budget of all callers.
     room: MemoryBudget,
 }
 
-/// How much may wait for a caller, in bytes.
+/// Maximum bytes queued for a caller.
 const UNREAD: usize = 1 << 20;
-/// What a message takes besides its text, roughly.
+/// Approximate memory of a message besides its text.
 const OVERHEAD: usize = 128;
 
 impl Inbox {
@@ -69,20 +69,20 @@ impl Inbox {
         let (Some(own), Some(room)) = (self.own.take(size), self.room.take(size)) else {
             return false;
         };
-        // If it is closed, the caller has just left.
+        // If the queue is closed, the caller has just disconnected.
         let _ = self.messages.send(Delivery { bytes, role, held: Some([own, room]) });
         true
     }
 }
 
-/// A request as the child gets it.
+/// A request as sent to the child.
 #[derive(Debug)]
 pub(super) struct Numbered {
     pub(super) number: i64,
     pub(super) text: Bytes,
 }
 
-/// Who gets a message of the child, and how it is written for them.
+/// A message of the child, rewritten for the caller that gets it.
 #[derive(Debug)]
 pub(super) struct Addressed {
     pub(super) number: i64,
@@ -91,7 +91,7 @@ pub(super) struct Addressed {
 }
 
 impl Callers {
-    /// Takes a request, which has an id.
+    /// Registers a request, which must have an id.
     pub(super) fn begin(
         &mut self,
         text: &Bytes,
@@ -126,7 +126,7 @@ impl Callers {
         let number = id.id.as_i64()?;
         let caller = self.open.remove(&number)?;
         let mut parts = vec![(id.span, caller.id.clone())];
-        // The answer to a subscription names it again.
+        // The answer to a subscription repeats its id.
         if let Some(Reference::Subscription(subscription)) = &response.reference
             && subscription.id.as_i64() == Some(number)
         {
@@ -136,7 +136,7 @@ impl Callers {
         Some(Addressed { number, text, deliveries })
     }
 
-    /// Finds out whom a notification is for: the request it names, or the only one.
+    /// Finds the caller for a notification: that of the request it names, or the only one.
     pub(super) fn address(&self, text: &Bytes, message: &Message) -> Option<Addressed> {
         let (named, is_token) = match &message.reference {
             Some(Reference::Progress(token)) => (Some(token), true),
@@ -169,12 +169,12 @@ impl Callers {
         self.open.contains_key(&number)
     }
 
-    /// Whether nobody is to be answered any more.
+    /// Whether the child serves no more callers.
     pub(super) fn is_over(&self) -> bool {
         self.over.is_some()
     }
 
-    /// Takes no more requests; the numbers of those that wait.
+    /// Accepts no more requests; returns the numbers of the open ones.
     pub(super) fn close(&mut self, reason: &str) -> Vec<i64> {
         self.over = Some(reason.to_owned());
         let mut numbers: Vec<i64> = self.open.keys().copied().collect();
@@ -192,18 +192,18 @@ mod tests {
     use mcp_json::Limits;
 
     use super::*;
-    use crate::bridge::glance::Glance;
+    use crate::bridge::outline::Outline;
 
     fn begin(callers: &mut Callers, text: &'static str) -> Numbered {
         let text = Bytes::from(text);
-        let glance = Glance::at(&text, Limits::default()).unwrap();
-        let request = glance.single().unwrap();
+        let outline = Outline::at(&text, Limits::default()).unwrap();
+        let request = outline.single().unwrap();
         let (deliveries, _) = Inbox::new(&MemoryBudget::new(1 << 20));
         callers.begin(&text, request, request.id.as_ref().unwrap(), deliveries).unwrap()
     }
 
-    fn seen(text: &str) -> (Bytes, Glance) {
-        (text.to_owned().into(), Glance::at(text.as_bytes(), Limits::default()).unwrap())
+    fn seen(text: &str) -> (Bytes, Outline) {
+        (text.to_owned().into(), Outline::at(text.as_bytes(), Limits::default()).unwrap())
     }
 
     #[test]
@@ -238,8 +238,8 @@ mod tests {
         let mut ask = |length: usize| {
             let text =
                 Bytes::from(format!(r#"{{"id":"{}","method":"m"}}"#, "x".repeat(length - 2)));
-            let glance = Glance::at(&text, Limits::default()).unwrap();
-            let request = glance.single().unwrap();
+            let outline = Outline::at(&text, Limits::default()).unwrap();
+            let request = outline.single().unwrap();
             let (inbox, _) = Inbox::new(&room);
             callers.begin(&text, request, request.id.as_ref().unwrap(), inbox)
         };
@@ -258,25 +258,25 @@ mod tests {
         let first = begin(&mut callers, ask);
         let second = begin(&mut callers, ask);
         assert_eq!(second.text, r#"{"id":2, "method":"m","params":{"_meta":{"progressToken":2}}}"#);
-        let (text, glance) =
+        let (text, outline) =
             seen(r#"{"method":"notifications/progress","params":{"progressToken":1}}"#);
-        let found = callers.address(&text, &glance.messages[0]).unwrap();
+        let found = callers.address(&text, &outline.messages[0]).unwrap();
         assert_eq!(found.number, first.number);
         assert!(found.text.ends_with(br#"{"progressToken":1.0}}"#), "{:?}", found.text);
-        let (text, glance) = seen(r#"{"result":{},"id":2}"#);
-        let found = callers.answer(&text, &glance.messages[0]).unwrap();
+        let (text, outline) = seen(r#"{"result":{},"id":2}"#);
+        let found = callers.answer(&text, &outline.messages[0]).unwrap();
         assert_eq!((found.number, &found.text[..]), (2, &br#"{"result":{},"id":"a"}"#[..]));
-        assert!(callers.answer(&text, &glance.messages[0]).is_none(), "it is answered");
+        assert!(callers.answer(&text, &outline.messages[0]).is_none(), "it is answered");
     }
 
     #[test]
     fn what_names_nobody_goes_to_the_only_caller() {
         let mut callers = Callers::default();
         let first = begin(&mut callers, r#"{"id":1,"method":"m"}"#);
-        let (text, glance) = seen(r#"{"method":"notifications/message"}"#);
-        assert!(callers.address(&text, &glance.messages[0]).is_some());
+        let (text, outline) = seen(r#"{"method":"notifications/message"}"#);
+        assert!(callers.address(&text, &outline.messages[0]).is_some());
         begin(&mut callers, r#"{"id":1,"method":"m"}"#);
-        assert!(callers.address(&text, &glance.messages[0]).is_none(), "there are two");
+        assert!(callers.address(&text, &outline.messages[0]).is_none(), "there are two");
         assert!(callers.end(first.number) && !callers.end(first.number));
     }
 
@@ -285,13 +285,13 @@ mod tests {
         let mut callers = Callers::default();
         begin(&mut callers, r#"{"id":77,"method":"subscriptions/listen"}"#);
         let key = mcp_core::Meta::SUBSCRIPTION_ID;
-        let (text, glance) = seen(&format!(
+        let (text, outline) = seen(&format!(
             r#"{{"method":"notifications/tools/list_changed","params":{{"_meta":{{"{key}":1}}}}}}"#
         ));
-        let found = callers.address(&text, &glance.messages[0]).unwrap();
+        let found = callers.address(&text, &outline.messages[0]).unwrap();
         assert_eq!(found.text, String::from_utf8(text.to_vec()).unwrap().replace(":1}", ":77}"));
-        let (text, glance) = seen(&format!(r#"{{"id":1,"result":{{"_meta":{{"{key}":1}}}}}}"#));
-        let found = callers.answer(&text, &glance.messages[0]).unwrap();
+        let (text, outline) = seen(&format!(r#"{{"id":1,"result":{{"_meta":{{"{key}":1}}}}}}"#));
+        let found = callers.answer(&text, &outline.messages[0]).unwrap();
         assert_eq!(found.text, String::from_utf8(text.to_vec()).unwrap().replace(":1", ":77"));
     }
 }

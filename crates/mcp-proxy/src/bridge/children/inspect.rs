@@ -1,4 +1,4 @@
-//! What the HTTP service has to know about a message.
+//! Extracts what the HTTP service needs to know about a message.
 
 use std::borrow::Cow;
 
@@ -12,14 +12,14 @@ use mcp_transport::http::{
     server::{RejectionResponse, RequestInfo},
 };
 
-use crate::bridge::{glance::Glance, text::refusal};
+use crate::bridge::{outline::Outline, text::refusal};
 
 /// The revision in the header of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeaderVersion {
     Nothing,
     Known(Revision),
-    /// Not published, or unreadable.
+    /// An unknown or unreadable revision.
     Unknown,
 }
 
@@ -30,7 +30,7 @@ impl HeaderVersion {
         revision.map_or(HeaderVersion::Unknown, HeaderVersion::Known)
     }
 
-    /// Whether it belongs to the stateless era, as everything but the older revisions does.
+    /// Whether it belongs to the stateless era; unknown revisions count as new.
     fn is_modern(self) -> bool {
         match self {
             HeaderVersion::Nothing => false,
@@ -40,25 +40,25 @@ impl HeaderVersion {
     }
 
     /// Whether a message with this header is a conversation of its own.
-    pub(super) fn is_stateless(self, glance: &Glance) -> bool {
+    pub(super) fn is_stateless(self, outline: &Outline) -> bool {
         let states_revision =
-            glance.single().is_some_and(|message| message.has_revision && !is_handshake(glance));
+            outline.single().is_some_and(|message| message.has_revision && !is_handshake(outline));
         self.is_modern() || states_revision
     }
 }
 
-fn is_handshake(glance: &Glance) -> bool {
-    glance.single().is_some_and(|message| message.is(MessageKind::Request, "initialize"))
+fn is_handshake(outline: &Outline) -> bool {
+    outline.single().is_some_and(|message| message.is(MessageKind::Request, "initialize"))
 }
 
-/// Tells how a message has to be treated.
+/// Decides how to treat a message.
 pub(super) fn inspect(
     head: &Parts,
     parsed: Option<&Parsed>,
 ) -> Result<RequestInfo, RejectionResponse> {
     let version = HeaderVersion::of(&head.headers);
     let Some(parsed) = parsed else {
-        // Whatever its headers say, it is not a message of a session.
+        // Regardless of its headers, it is not a message of a session.
         return Ok(RequestInfo {
             expects_response: true,
             stateless: true,
@@ -66,12 +66,12 @@ pub(super) fn inspect(
         });
     };
     let document = parsed.document();
-    let glance = Glance::of(document.root());
-    let stateless = version.is_stateless(&glance);
-    let single = glance.single();
+    let outline = Outline::of(document.root());
+    let stateless = version.is_stateless(&outline);
+    let single = outline.single();
     if stateless
         && single.is_some_and(|message| message.kind == Some(MessageKind::Request))
-        && !is_handshake(&glance)
+        && !is_handshake(&outline)
     {
         compare(&Envelope::of(document.root()), &head.headers)?;
     }
@@ -79,8 +79,8 @@ pub(super) fn inspect(
         stateless && message.is(MessageKind::Request, "subscriptions/listen")
     });
     Ok(RequestInfo {
-        expects_response: glance.expects_response(),
-        opens_session: !stateless && is_handshake(&glance),
+        expects_response: outline.expects_response(),
+        opens_session: !stateless && is_handshake(&outline),
         stateless,
         long_lived,
         revision: match version {
@@ -90,15 +90,15 @@ pub(super) fn inspect(
     })
 }
 
-/// The revision that `initialize` asks for.
+/// The revision requested by `initialize`.
 fn asked(root: Node<'_>) -> Option<Revision> {
     root.get("params")?.get("protocolVersion")?.as_str()?.parse().ok()
 }
 
-/// How much of a version is shown.
+/// Maximum length of a version in errors.
 const SHOWN: usize = 200;
 
-/// Checks that the headers match the body: behind a bridge nobody else can.
+/// Checks that the headers match the body; the server behind a bridge does not see them.
 fn compare(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), RejectionResponse> {
     let refused = |message: String| {
         let error = JsonRpcError::of_refusal(&refusal(RefusalReason::HeaderMismatch, message));
@@ -130,7 +130,7 @@ fn compare(envelope: &Envelope<'_>, headers: &HeaderMap) -> Result<(), Rejection
         .iter()
         .map(|(name, value)| (name.as_str(), String::from_utf8_lossy(value.as_bytes())))
         .collect();
-    // The tools of the server are not known here.
+    // The schemas of the server's tools are unknown here.
     let mismatches = header_mismatches(envelope, &headers, |_| None::<Cow<'_, HeaderParams>>);
     match mismatches.into_iter().find(|mismatch| mismatch.must_refuse) {
         Some(mismatch) => Err(refused(mismatch.message)),

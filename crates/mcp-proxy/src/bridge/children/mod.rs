@@ -1,6 +1,6 @@
-//! Clients over HTTP, a server that is started here: one child per session, and one for all
-//! requests without a session. A server that is reached over WebSocket is treated alike, with a
-//! connection in the place of each child.
+//! Serves HTTP clients with a server that the proxy starts: one child process per session, and one
+//! for all requests without a session. A WebSocket server is treated alike, with a connection in
+//! place of each child.
 
 mod callers;
 mod inspect;
@@ -35,43 +35,43 @@ use tokio::sync::Semaphore;
 
 use self::{inspect::HeaderVersion, session::SessionRelay, shared::SharedChild};
 use super::{
+    conversation_tap::{ConversationTap, Wire},
     dial::WsServer,
-    glance::Glance,
-    lane::{Lane, Wire},
+    outline::Outline,
     text::failure,
 };
 use crate::{Access, Tap, UpstreamError, metrics::OpenSessions, shutdown::Drain};
 
-/// Whom [`Children`] serve, and their limits.
+/// The clients that [`Children`] accept, and their limits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ChildrenSettings {
-    /// The hosts that requests may be addressed to. Default: loopback.
+    /// The `Host` values to accept. Default: loopback.
     pub hosts: Allowed,
-    /// The pages that may send requests. Default: loopback.
+    /// The web origins to accept. Default: loopback.
     pub origins: Allowed,
-    /// How many children with a session may run. Beyond it, an idle session gives way; if none is
+    /// Maximum number of children with a session. Beyond it, an idle session is closed; if none is
     /// idle, the client gets 503. Default: 100.
     pub max_children: usize,
-    /// How often the child without sessions may be started within a minute. Default: 10.
+    /// Maximum number of starts per minute of the child without sessions. Default: 10.
     pub max_starts: usize,
-    /// The longest message, in bytes. Longer ones do not pass. Default: 16 MiB.
+    /// Maximum message size in bytes. Longer messages are refused. Default: 16 MiB.
     pub max_message: usize,
-    /// What may wait at once for clients of the child without sessions, in bytes. Default: 256 MiB.
+    /// Memory for messages queued for clients of the child without sessions, in bytes. Default: 256
+    /// MiB.
     pub room: MemoryBudget,
-    /// How long a child may take to exit after its input was closed, before it is told to. Default:
-    /// 5 s.
+    /// How long a child may take to exit after its input was closed, before it is terminated.
+    /// Default: 5 s.
     pub exit_wait: Duration,
-    /// How long it may take after that, before it is killed. Default: 2 s.
+    /// How long a terminated child may take to exit before it is killed. Default: 2 s.
     pub terminate_wait: Duration,
-    /// Whether to log what children write to their standard error, instead of passing it. Default:
-    /// no.
+    /// Whether to log the standard error of children, instead of passing it through. Default: no.
     pub log_stderr: bool,
-    /// When to end. Default: never.
+    /// When to stop. Default: never.
     pub drain: Drain,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
-    /// Where open sessions are counted.
+    /// Counts open sessions.
     pub sessions: OpenSessions,
 }
 
@@ -94,22 +94,22 @@ impl Default for ChildrenSettings {
     }
 }
 
-/// Opens conversations with the server, and shows them to the tap.
+/// Opens conversations with the server, each with a tap.
 #[derive(Debug)]
 struct Launcher {
     server: Server,
     limits: Limits,
-    /// What may wait for clients at once.
+    /// Memory for messages queued for clients.
     room: MemoryBudget,
     tap: Tap,
     drain: Drain,
     /// The name of the server, if there are several.
     prefix: Option<Arc<str>>,
-    /// How many conversations had a name.
+    /// The number of conversations so far, by kind.
     names: Mutex<HashMap<&'static str, u64>>,
 }
 
-/// Where conversations are opened.
+/// How to open conversations.
 #[derive(Debug)]
 enum Server {
     Child(Box<(ChildCommand, ChildSettings)>),
@@ -117,11 +117,11 @@ enum Server {
 }
 
 impl Launcher {
-    /// Opens a conversation, which gets a name with this beginning.
+    /// Opens a conversation; its name begins with `kind`.
     async fn start(
         &self,
         name: &'static str,
-    ) -> Result<(Arc<dyn Transport>, Lane), TransportError> {
+    ) -> Result<(Arc<dyn Transport>, ConversationTap), TransportError> {
         let (transport, wire): (Arc<dyn Transport>, Wire) = match &self.server {
             Server::Child(child) => {
                 (Arc::new(ChildTransport::spawn(&child.0, &child.1)?), Wire::Lines)
@@ -138,12 +138,12 @@ impl Launcher {
             Some(prefix) => format!("{prefix}/{name}-{number}").into(),
             None => format!("{name}-{number}").into(),
         };
-        tracing::debug!(%name, "a server was started");
-        Ok((transport, Lane::new(self.tap.clone(), Some(name), wire)))
+        tracing::debug!(%name, "started a server");
+        Ok((transport, ConversationTap::new(self.tap.clone(), Some(name), wire)))
     }
 }
 
-/// A server that is started for its clients.
+/// Server processes for HTTP clients.
 #[derive(Debug, Clone)]
 pub struct Children(Arc<Inner>);
 
@@ -156,7 +156,7 @@ struct Inner {
 }
 
 impl Children {
-    /// Starts `program` for clients.
+    /// Starts `program` for clients, as they come.
     pub fn new(
         program: &OsString,
         arguments: &[OsString],
@@ -175,8 +175,8 @@ impl Children {
         Children::of(Server::Child(Box::new((command, child))), tap, settings)
     }
 
-    /// Opens a connection to the server at `url`, which is `ws` or `wss`, for each session, and one
-    /// for all requests without a session.
+    /// Connects to the server at `url` (`ws` or `wss`) once for each session, and once for all
+    /// requests without a session.
     ///
     /// # Errors
     ///
@@ -207,7 +207,7 @@ impl Children {
         Children(Arc::new(Inner { launcher, shared, room, settings }))
     }
 
-    /// What clients talk to.
+    /// The HTTP service for clients.
     pub fn service(&self) -> HttpService {
         let inner = &self.0.settings;
         let mut settings = HttpSettings::default();
@@ -217,12 +217,12 @@ impl Children {
         HttpService::new(Arc::new(self.clone()), settings)
     }
 
-    /// Ends the children, after their service was closed.
+    /// Ends the children. The service must have been closed before.
     pub async fn close(&self) {
         let inner = &*self.0;
         let all = u32::try_from(inner.settings.max_children.max(1)).unwrap_or(u32::MAX);
         let sessions = async {
-            // Whoever has a place gives it back when its child has ended.
+            // Each session returns its permit once its child has exited.
             let _ = inner.room.acquire_many(all).await;
         };
         tokio::join!(inner.shared.close(), sessions);
@@ -232,26 +232,28 @@ impl Children {
         &self,
         transport: Arc<dyn Transport>,
         first: (Option<mcp_core::Ticket>, Bytes),
-        glance: &Glance,
+        outline: &Outline,
     ) {
         let Inner { launcher, room, settings, .. } = &*self.0;
-        // A session that gave way still has to end its child.
+        // A session closed to make room still has to end its child.
         let patience = settings.exit_wait + settings.terminate_wait + Duration::from_secs(1);
         let started = match tokio::time::timeout(patience, room.acquire()).await {
             Ok(Ok(permit)) => launcher.start("session").await.map(|started| (started, permit)),
-            _ => Err(TransportError::Connect("too many servers are running".to_owned())),
+            _ => Err(TransportError::Connect(
+                "too many servers are running; try again later".to_owned(),
+            )),
         };
         match started {
-            Ok(((child, lane), permit)) => {
+            Ok(((child, tap), permit)) => {
                 let _open = settings.sessions.begin();
                 let limits = (launcher.limits, launcher.room.clone());
-                let relay = SessionRelay::new(transport, child, lane, limits);
+                let relay = SessionRelay::new(transport, child, tap, limits);
                 relay.run(first, &launcher.drain).await;
                 drop(permit);
             }
             Err(error) => {
-                tracing::warn!(%error, "a server could not be started");
-                let id = glance.single().and_then(|message| Some(message.id.as_ref()?.id.clone()));
+                tracing::warn!(%error, "could not start a server");
+                let id = outline.single().and_then(|message| Some(message.id.as_ref()?.id.clone()));
                 let bytes = failure(id, ErrorCode::InternalError, &error.to_string());
                 let role = OutboundRole::Response(ResponseStatus::Served);
                 let ticket = first.0;
@@ -290,9 +292,9 @@ impl Application for Children {
                 Ok(Some(Inbound::Parsed { ticket, message, .. })) => (ticket, message.text()),
                 _ => return,
             };
-            match Glance::at(&text, children.0.launcher.limits) {
-                Some(glance) if !version.is_stateless(&glance) => {
-                    children.serve_session(transport, (ticket, text), &glance).await;
+            match Outline::at(&text, children.0.launcher.limits) {
+                Some(outline) if !version.is_stateless(&outline) => {
+                    children.serve_session(transport, (ticket, text), &outline).await;
                 }
                 _ => children.0.shared.serve(transport, ticket, text).await,
             }

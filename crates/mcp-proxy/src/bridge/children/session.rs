@@ -12,8 +12,8 @@ use tokio::task::JoinSet;
 use crate::{
     Verdict,
     bridge::{
-        glance::{Glance, Reference},
-        lane::Lane,
+        conversation_tap::ConversationTap,
+        outline::{Outline, Reference},
         overlong,
         text::{failure, refusal},
         waiting::{Exchange, Waiting},
@@ -23,7 +23,8 @@ use crate::{
     shutdown::{Drain, Phase, STOPPED},
 };
 
-/// How many requests of a server may wait for a stream of the client; further messages wait.
+/// Maximum number of server requests held until the client opens a stream; then reading from the
+/// server pauses.
 const MAX_HELD: usize = 64;
 
 /// One session and the child that serves it.
@@ -32,9 +33,9 @@ pub(super) struct SessionRelay {
     /// Towards the client.
     transport: Arc<dyn Transport>,
     child: Arc<dyn Transport>,
-    lane: Lane,
+    tap: ConversationTap,
     limits: Limits,
-    /// What requests of the child may take that wait for a stream of the client.
+    /// Memory for child requests that wait for a stream of the client.
     room: MemoryBudget,
     waiting: Mutex<Waiting>,
 }
@@ -43,22 +44,22 @@ impl SessionRelay {
     pub(super) fn new(
         transport: Arc<dyn Transport>,
         child: Arc<dyn Transport>,
-        lane: Lane,
+        tap: ConversationTap,
         (limits, room): (Limits, MemoryBudget),
     ) -> Arc<SessionRelay> {
         let waiting = Mutex::default();
-        Arc::new(SessionRelay { transport, child, lane, limits, room, waiting })
+        Arc::new(SessionRelay { transport, child, tap, limits, room, waiting })
     }
 
-    /// Passes messages until the session ends or the child exits. Then the child is ended, and
-    /// whoever waits is told.
+    /// Relays messages until the session ends or the child exits. Then ends the child, and fails
+    /// all open requests.
     pub(super) async fn run(self: Arc<Self>, first: (Option<Ticket>, Bytes), drain: &Drain) {
         let reason = tokio::select! {
             () = drain.reached(Phase::Stopping) => STOPPED.to_owned(),
-            () = self.pass_requests(first) => "the session has ended".to_owned(),
+            () = self.pass_requests(first) => "the session ended".to_owned(),
             error = self.pass_answers() => error.to_string(),
         };
-        tracing::debug!(reason, "a session and its server are ended");
+        tracing::debug!(reason, "a session ended, stopping its server");
         let ended = self.lock().end_all();
         for (ticket, exchange) in ended {
             self.fail(ticket, &exchange, &reason).await;
@@ -83,19 +84,19 @@ impl SessionRelay {
         }
     }
 
-    /// Takes a message of the client.
+    /// Handles a message of the client.
     async fn take_from_client(&self, ticket: Option<Ticket>, text: Bytes) {
-        let line = self.lane.carried(text, self.limits);
-        let verdict = self.lane.pass(Side::Client, &line);
+        let line = self.tap.carried(text, self.limits);
+        let verdict = self.tap.pass(Side::Client, &line);
         if verdict.passes() {
             return self.forward(ticket, line).await;
         }
         let Replacement { to_sender, to_receiver, .. } = Replacement::of(&line, &verdict);
         if let Some(rest) = &to_receiver {
-            self.lane.replace(Side::Client, &verdict, rest);
+            self.tap.replace(Side::Client, &verdict, rest);
         }
         let more_follow = (to_receiver.as_ref())
-            .and_then(|rest| Glance::at(rest, self.limits))
+            .and_then(|rest| Outline::at(rest, self.limits))
             .is_some_and(|rest| rest.requests().next().is_some());
         if let (Some(answer), Some(ticket)) = (to_sender, ticket) {
             self.answer_for_child(ticket, answer, more_follow).await;
@@ -105,11 +106,11 @@ impl SessionRelay {
         }
     }
 
-    /// Passes a message of the client to the child.
+    /// Forwards a message of the client to the child.
     async fn forward(&self, ticket: Option<Ticket>, line: Bytes) {
-        let glance = Glance::at(&line, self.limits).filter(is_answerable);
-        let Some(glance) = glance else {
-            // The child could only answer it without an id, if at all.
+        let outline = Outline::at(&line, self.limits).filter(is_answerable);
+        let Some(outline) = outline else {
+            // The child could not answer it, except without an id.
             let message = "neither a request with an id, a notification nor a response";
             let refused = Verdict::refusing(refusal(RefusalReason::NotAMessage, message));
             let answer = Replacement::of(&line, &refused).to_sender;
@@ -121,8 +122,8 @@ impl SessionRelay {
         if let Some(ticket) = ticket {
             let refused = {
                 let mut waiting = self.lock();
-                waiting.begin(ticket, &glance, false);
-                // How many there may be is up to the transport.
+                waiting.begin(ticket, &outline, false);
+                // The transport limits their number.
                 let full = waiting.room_in(usize::MAX).err();
                 full.and_then(|full| Some((full, waiting.end(ticket)?)))
             };
@@ -136,13 +137,13 @@ impl SessionRelay {
         {
             self.fail(ticket, &exchange, &error.to_string()).await;
         }
-        let single = glance.single().and_then(|message| message.reference.as_ref());
+        let single = outline.single().and_then(|message| message.reference.as_ref());
         if let Some(Reference::Cancelled(id)) = single {
             self.end_cancelled(&id.id);
         }
     }
 
-    /// The client has cancelled a request, which gets no answer then.
+    /// Handles the cancellation of a request, which gets no answer then.
     fn end_cancelled(&self, id: &JsonRpcId) {
         let mut waiting = self.lock();
         if let Some(ticket) = waiting.exchange_of(id) {
@@ -152,9 +153,9 @@ impl SessionRelay {
         }
     }
 
-    /// Answers a client in the child's place.
+    /// Answers a client on behalf of the child.
     async fn answer_for_child(&self, ticket: Ticket, answer: Bytes, more_follow: bool) {
-        self.lane.stand_in(Side::Server, &answer);
+        self.tap.stand_in(Side::Server, &answer);
         let role = if more_follow {
             OutboundRole::Notification
         } else {
@@ -163,12 +164,12 @@ impl SessionRelay {
         self.send(Some(ticket), role, answer).await;
     }
 
-    /// Nobody waits for an exchange any more.
+    /// Cancels the requests of an abandoned exchange.
     async fn cancel(&self, ticket: Ticket) {
         let Some(exchange) = ({ self.lock().end(ticket) }) else { return };
         for id in exchange.ids() {
             let line = cancelled(id);
-            self.lane.stand_in(Side::Client, &line);
+            self.tap.stand_in(Side::Client, &line);
             let _ = self.write(line).await;
         }
     }
@@ -192,43 +193,43 @@ impl SessionRelay {
         }
     }
 
-    /// Takes a line of the child.
+    /// Handles a line from the child.
     async fn take_from_child(self: &Arc<Self>, line: Bytes, held: &mut JoinSet<()>) {
-        let verdict = self.lane.pass(Side::Server, &line);
-        // Other text has no place in HTTP: it was seen, and that is all.
-        let Some(glance) = Glance::at(&line, self.limits) else { return };
+        let verdict = self.tap.pass(Side::Server, &line);
+        // HTTP cannot carry other text: it is only recorded.
+        let Some(outline) = Outline::at(&line, self.limits) else { return };
         if verdict.passes() {
-            return self.pass_back(line, &glance, held).await;
+            return self.pass_back(line, &outline, held).await;
         }
         let Replacement { to_sender, to_receiver, .. } = Replacement::of(&line, &verdict);
         if let Some(rest) = to_receiver
-            && let Some(glance) = Glance::at(&rest, self.limits)
+            && let Some(outline) = Outline::at(&rest, self.limits)
         {
-            self.lane.replace(Side::Server, &verdict, &rest);
-            self.pass_back(rest, &glance, held).await;
+            self.tap.replace(Side::Server, &verdict, &rest);
+            self.pass_back(rest, &outline, held).await;
         }
         if let Some(answer) = to_sender {
-            self.lane.stand_in(Side::Client, &answer);
+            self.tap.stand_in(Side::Client, &answer);
             let _ = self.write(answer).await;
         }
     }
 
-    async fn pass_back(self: &Arc<Self>, line: Bytes, glance: &Glance, held: &mut JoinSet<()>) {
-        if glance.is_batch && !self.lock().answers_one(glance) {
-            // Those who wait are in different exchanges.
-            for entry in glance.entries(&line) {
-                if let Some(glance) = Glance::at(&entry, self.limits) {
-                    self.pass_one(entry, &glance, held).await;
+    async fn pass_back(self: &Arc<Self>, line: Bytes, outline: &Outline, held: &mut JoinSet<()>) {
+        if outline.is_batch && !self.lock().answers_one(outline) {
+            // The answers belong to different exchanges.
+            for entry in outline.entries(&line) {
+                if let Some(outline) = Outline::at(&entry, self.limits) {
+                    self.pass_one(entry, &outline, held).await;
                 }
             }
             return;
         }
-        self.pass_one(line, glance, held).await;
+        self.pass_one(line, outline, held).await;
     }
 
-    async fn pass_one(self: &Arc<Self>, line: Bytes, glance: &Glance, held: &mut JoinSet<()>) {
+    async fn pass_one(self: &Arc<Self>, line: Bytes, outline: &Outline, held: &mut JoinSet<()>) {
         let mut answered = None;
-        for response in glance.responses() {
+        for response in outline.responses() {
             let Some(id) = &response.id else { continue };
             let Some(found) = ({ self.lock().answer(None, &id.id) }) else { continue };
             if let (true, Some(revision)) = (found.opens, response.agreed) {
@@ -246,7 +247,7 @@ impl SessionRelay {
             };
             return self.send(Some(ticket), role, line).await;
         }
-        let Some(message) = glance.messages.first() else { return };
+        let Some(message) = outline.messages.first() else { return };
         let ticket = self.lock().route(message.reference.as_ref());
         match message.kind {
             Some(MessageKind::Notification) => {
@@ -264,7 +265,7 @@ impl SessionRelay {
                         None => return self.answer_child(id, CROWDED_OUT).await,
                     }
                 };
-                // The client may not have a stream for it yet. Answers do not wait for that.
+                // The client may not have a stream for it yet. Do not delay answers until it has.
                 let relay = Arc::clone(self);
                 held.spawn(async move {
                     relay.question(ticket, id, line).await;
@@ -272,12 +273,12 @@ impl SessionRelay {
                 });
                 tokio::task::yield_now().await;
             }
-            // Nobody has asked, or it is no message.
+            // It answers no request, or is not a message.
             Some(MessageKind::Response) | None => {}
         }
     }
 
-    /// Passes a request of the child to the client.
+    /// Forwards a request of the child to the client.
     async fn question(&self, ticket: Option<Ticket>, id: Option<JsonRpcId>, bytes: Bytes) {
         let role = OutboundRole::Request;
         let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
@@ -286,23 +287,24 @@ impl SessionRelay {
         }
     }
 
-    /// Tells the child why its request gets no answer.
+    /// Answers a request of the child with an error.
     async fn answer_child(&self, id: Option<JsonRpcId>, reason: &str) {
         if id.is_some() {
             let answer = failure(id, ErrorCode::InternalError, reason);
-            self.lane.stand_in(Side::Client, &answer);
+            self.tap.stand_in(Side::Client, &answer);
             let _ = self.write(answer).await;
         }
     }
 
-    /// A line of the child was too long. Whoever waits for it is told, as far as one can tell.
+    /// Handles an overlong line of the child: the request that it answers fails, if it can be
+    /// identified.
     async fn lose(&self, length: u64, limit: u64, ends: &MessageEnds) {
-        self.lane.skip(Side::Server, length);
+        self.tap.skip(Side::Server, length);
         let Some(id) = overlong::id_of(ends) else { return };
         let Some(found) = ({ self.lock().answer(None, &id) }) else { return };
         let reason = format!("the answer has {length} bytes, more than the limit of {limit}");
         let answer = failure(Some(id), ErrorCode::InternalError, &reason);
-        self.lane.stand_in(Side::Server, &answer);
+        self.tap.stand_in(Side::Server, &answer);
         let role = if found.is_last {
             OutboundRole::Response(ResponseStatus::Served)
         } else {
@@ -315,7 +317,7 @@ impl SessionRelay {
         let mut ids = exchange.ids().peekable();
         while let Some(id) = ids.next() {
             let answer = failure(Some(id.clone()), ErrorCode::InternalError, reason);
-            self.lane.stand_in(Side::Server, &answer);
+            self.tap.stand_in(Side::Server, &answer);
             let role = match ids.peek() {
                 Some(_) => OutboundRole::Notification,
                 None => OutboundRole::Response(ResponseStatus::Served),
@@ -328,7 +330,7 @@ impl SessionRelay {
     async fn send(&self, ticket: Option<Ticket>, role: OutboundRole, bytes: Bytes) {
         let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
         if let Err(error) = self.transport.send(outbound).await {
-            tracing::debug!(%error, "a message of the server did not reach the client");
+            tracing::debug!(%error, "could not deliver a message of the server to the client");
         }
     }
 
@@ -344,17 +346,17 @@ impl SessionRelay {
     }
 }
 
-/// Whether the answers to it, if any, can be told apart from others.
-fn is_answerable(glance: &Glance) -> bool {
-    !glance.messages.is_empty()
-        && glance.messages.iter().all(|message| match message.kind {
+/// Whether answers to it, if any, can be matched.
+fn is_answerable(outline: &Outline) -> bool {
+    !outline.messages.is_empty()
+        && outline.messages.iter().all(|message| match message.kind {
             Some(MessageKind::Request) => message.id.is_some(),
             Some(MessageKind::Notification | MessageKind::Response) => true,
             None => false,
         })
 }
 
-/// The notification that nobody waits for a request any more.
+/// The notification that cancels a request.
 pub(super) fn cancelled(id: &JsonRpcId) -> Bytes {
     let id = match id {
         JsonRpcId::String(text) => serde_json::Value::from(&**text),

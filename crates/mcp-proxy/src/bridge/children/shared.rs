@@ -23,8 +23,8 @@ use super::{
 };
 use crate::{
     bridge::{
-        glance::{Glance, Message, Reference},
-        lane::Lane,
+        conversation_tap::ConversationTap,
+        outline::{Message, Outline, Reference},
         overlong,
         text::{failure, one_line, refusal},
     },
@@ -32,12 +32,12 @@ use crate::{
     shutdown::{Drain, Phase, STOPPED},
 };
 
-/// The child that serves all requests without a session. It is started with the first of them, and
-/// again if it has exited.
+/// The child that serves all requests without a session. It is started for the first one, and again
+/// if it has exited.
 #[derive(Debug)]
 pub(super) struct SharedChild {
     launcher: Arc<Launcher>,
-    /// How often it may be started within [`WINDOW`].
+    /// Maximum number of starts within [`WINDOW`].
     max_starts: usize,
     state: AsyncMutex<State>,
     closed: AtomicBool,
@@ -57,7 +57,7 @@ impl SharedChild {
         SharedChild { launcher, max_starts, state, closed }
     }
 
-    /// Serves the only message of an exchange.
+    /// Serves the single message of an exchange.
     pub(super) async fn serve(
         &self,
         transport: Arc<dyn Transport>,
@@ -66,8 +66,8 @@ impl SharedChild {
     ) {
         let line = one_line(text, self.launcher.limits);
         let exchange = Exchange { transport, ticket };
-        let glance = Glance::at(&line, self.launcher.limits);
-        let single = glance.as_ref().and_then(Glance::single);
+        let outline = Outline::at(&line, self.launcher.limits);
+        let single = outline.as_ref().and_then(Outline::single);
         let running = match self.running().await {
             Ok(running) => running,
             Err(reason) => {
@@ -81,31 +81,35 @@ impl SharedChild {
                 running.ask(&exchange, &line, message).await;
             }
             Some(message) if message.kind == Some(MessageKind::Notification) => {
-                // A cancelled request is known by its own exchange; its id says nothing here.
+                // Requests are cancelled by ending their exchange; ids of different clients may be
+                // equal.
                 if !matches!(message.reference, Some(Reference::Cancelled(_))) {
                     running.notify(&line).await;
                 }
             }
-            // Nobody has asked.
+            // No request of the child is open.
             Some(message) if message.kind == Some(MessageKind::Response) => {}
             _ => {
-                let reason = if glance.is_some() {
-                    (RefusalReason::NotAMessage, "it must be one request or notification")
+                let reason = if outline.is_some() {
+                    (
+                        RefusalReason::NotAMessage,
+                        "the body must be a single request or notification",
+                    )
                 } else {
                     (RefusalReason::NotJson, "the body is not a JSON text")
                 };
-                let mut verdict = running.lane.pass(Side::Client, &line);
-                // All of it: there are no batches without a session.
+                let mut verdict = running.tap.pass(Side::Client, &line);
+                // The whole text: without a session there are no batches.
                 verdict.refusals.push(refusal(reason.0, reason.1));
                 if let Some(answer) = Replacement::of(&line, &verdict).to_sender {
-                    running.lane.stand_in(Side::Server, &answer);
+                    running.tap.stand_in(Side::Server, &answer);
                     exchange.answer(answer, ResponseStatus::BadRequest).await;
                 }
             }
         }
     }
 
-    /// The child, started if it is not running.
+    /// Returns the child, starting it if necessary.
     async fn running(&self) -> Result<Arc<Running>, String> {
         let mut state = self.state.lock().await;
         if self.closed.load(Ordering::Relaxed) {
@@ -122,16 +126,14 @@ impl SharedChild {
         }
         if state.starts.len() >= self.max_starts {
             let (starts, window) = (self.max_starts, WINDOW.as_secs());
-            return Err(format!(
-                "the server has exited too often: {starts} starts in {window} seconds"
-            ));
+            return Err(format!("the server exits too often: {starts} starts in {window} seconds"));
         }
         state.starts.push_back(now);
         let started = self.launcher.start("shared").await;
-        let (child, lane) = started.map_err(|error| error.to_string())?;
+        let (child, tap) = started.map_err(|error| error.to_string())?;
         let (limits, drain) = (self.launcher.limits, self.launcher.drain.clone());
         let (room, callers) = (self.launcher.room.clone(), Mutex::default());
-        let running = Arc::new(Running { child, lane, limits, room, callers, drain });
+        let running = Arc::new(Running { child, tap, limits, room, callers, drain });
         tokio::spawn(Arc::clone(&running).read_all());
         state.running = Some(Arc::clone(&running));
         Ok(running)
@@ -147,7 +149,7 @@ impl SharedChild {
     }
 }
 
-/// An HTTP exchange that is a conversation of its own.
+/// An HTTP exchange, which is a conversation of its own.
 struct Exchange {
     transport: Arc<dyn Transport>,
     ticket: Option<Ticket>,
@@ -165,11 +167,11 @@ impl Exchange {
         let (Delivery { bytes, role, held: _held }, ticket) = (delivery, self.ticket);
         let outbound = Outbound { bytes, role, ticket, headers: None, parsed: None };
         if let Err(error) = self.transport.send(outbound).await {
-            tracing::debug!(%error, "a message of the server did not reach the client");
+            tracing::debug!(%error, "could not deliver a message of the server to the client");
         }
     }
 
-    /// Completes when the client has left, or the exchange should end.
+    /// Completes when the client has disconnected, or the exchange should end.
     async fn is_left(&self) {
         loop {
             match self.transport.receive().await {
@@ -188,20 +190,20 @@ enum Step {
     Write(Bytes),
 }
 
-/// A child that runs, and those who wait for it.
+/// A running child, and its callers.
 #[derive(Debug)]
 struct Running {
     child: Arc<dyn Transport>,
-    lane: Lane,
+    tap: ConversationTap,
     limits: Limits,
-    /// What may wait for callers.
+    /// Memory for messages queued for callers.
     room: MemoryBudget,
     callers: Mutex<Callers>,
     drain: Drain,
 }
 
 impl Running {
-    /// Passes a request to the child, and what comes back to the client.
+    /// Forwards a request to the child, and the messages for it to the client.
     async fn ask(&self, exchange: &Exchange, line: &Bytes, request: &Message) {
         let Some(id) = &request.id else { return };
         let (inbox, mut deliveries) = Inbox::new(&self.room);
@@ -213,13 +215,13 @@ impl Running {
                 return exchange.answer(answer, ResponseStatus::Served).await;
             }
         };
-        let verdict = self.lane.pass(Side::Client, &text);
+        let verdict = self.tap.pass(Side::Client, &text);
         if !verdict.passes() {
             self.callers().end(number);
             if let Some(answer) = Replacement::of(&text, &verdict).to_sender {
-                self.lane.stand_in(Side::Server, &answer);
+                self.tap.stand_in(Side::Server, &answer);
             }
-            // The client knows its request by the id that it gave it.
+            // The client knows the request by its original id.
             if let Some(answer) = Replacement::of(line, &verdict).to_sender {
                 exchange.answer(answer, status_of(&verdict.refusals)).await;
             }
@@ -246,21 +248,21 @@ impl Running {
     }
 
     async fn notify(&self, line: &Bytes) {
-        if self.lane.pass(Side::Client, line).passes() {
+        if self.tap.pass(Side::Client, line).passes() {
             let _ = self.write(line.clone()).await;
         }
     }
 
-    /// Tells the child that nobody waits for a request any more.
+    /// Cancels a request.
     async fn cancel(&self, number: i64) {
         let line = cancelled(&number.into());
         {
-            // With the callers locked, so that no answer is seen before it that made it needless.
+            // Lock the callers, so that no answer is recorded before the cancellation.
             let mut callers = self.callers();
             if !callers.end(number) {
                 return;
             }
-            self.lane.stand_in(Side::Client, &line);
+            self.tap.stand_in(Side::Client, &line);
         }
         let _ = self.write(line).await;
     }
@@ -274,7 +276,7 @@ impl Running {
             match received {
                 Ok(Some(Inbound::Message { bytes, .. })) => self.take_from_child(bytes).await,
                 Ok(Some(Inbound::TooLong { length, limit, ends, .. })) => {
-                    self.lane.skip(Side::Server, length);
+                    self.tap.skip(Side::Server, length);
                     if let Some(number) = overlong::id_of(&ends).and_then(|id| id.as_i64()) {
                         let reason = format!(
                             "the answer has {length} bytes, more than the limit of {limit}"
@@ -287,14 +289,14 @@ impl Running {
                 Err(error) => break error.to_string(),
             }
         };
-        tracing::info!(reason, "the shared server has ended");
+        tracing::info!(reason, "the shared server ended");
         let numbers = self.callers().close(&reason);
         for number in numbers {
             self.fail(number, &reason).await;
         }
     }
 
-    /// Takes a line of the child.
+    /// Handles a line from the child.
     async fn take_from_child(&self, line: Bytes) {
         let steps = self.decide(&line);
         for step in steps {
@@ -302,39 +304,39 @@ impl Running {
         }
     }
 
-    /// Shows a line of the child, and decides what to do about it.
+    /// Judges a line from the child, and decides what to do about it.
     fn decide(&self, line: &Bytes) -> Vec<Step> {
         let mut callers = self.callers();
-        let verdict = self.lane.pass(Side::Server, line);
-        // Other text has no place in HTTP: it was seen, and that is all.
-        let Some(glance) = Glance::at(line, self.limits) else { return Vec::new() };
+        let verdict = self.tap.pass(Side::Server, line);
+        // HTTP cannot carry other text: it is only recorded.
+        let Some(outline) = Outline::at(line, self.limits) else { return Vec::new() };
         if verdict.passes() {
-            return self.route(&mut callers, line, &glance);
+            return self.route(&mut callers, line, &outline);
         }
         let Replacement { to_sender, to_receiver, .. } = Replacement::of(line, &verdict);
         let mut steps = Vec::new();
         if let Some(rest) = to_receiver
-            && let Some(glance) = Glance::at(&rest, self.limits)
+            && let Some(outline) = Outline::at(&rest, self.limits)
         {
-            self.lane.replace(Side::Server, &verdict, &rest);
-            steps = self.route(&mut callers, &rest, &glance);
+            self.tap.replace(Side::Server, &verdict, &rest);
+            steps = self.route(&mut callers, &rest, &outline);
         }
         if let Some(answer) = to_sender {
-            self.lane.stand_in(Side::Client, &answer);
+            self.tap.stand_in(Side::Client, &answer);
             steps.push(Step::Write(answer));
         }
         steps
     }
 
-    /// Finds out whom the messages in a line are for.
-    fn route(&self, callers: &mut Callers, line: &Bytes, glance: &Glance) -> Vec<Step> {
-        if let Some(message) = glance.single() {
+    /// Finds the callers for the messages in a line.
+    fn route(&self, callers: &mut Callers, line: &Bytes, outline: &Outline) -> Vec<Step> {
+        if let Some(message) = outline.single() {
             return self.route_one(callers, line, message).into_iter().collect();
         }
-        let entries = glance.entries(line);
+        let entries = outline.entries(line);
         let steps = entries.iter().filter_map(|entry| {
-            let glance = Glance::at(entry, self.limits)?;
-            self.route_one(callers, entry, glance.single()?)
+            let outline = Outline::at(entry, self.limits)?;
+            self.route_one(callers, entry, outline.single()?)
         });
         steps.collect()
     }
@@ -352,9 +354,9 @@ impl Running {
             }
             MessageKind::Request => {
                 let id = message.id.as_ref()?;
-                let reason = "clients without a session cannot be asked";
+                let reason = "clients without a session cannot receive requests";
                 let answer = failure(Some(id.id.clone()), ErrorCode::MethodNotFound, reason);
-                self.lane.stand_in(Side::Client, &answer);
+                self.tap.stand_in(Side::Client, &answer);
                 Some(Step::Write(answer))
             }
         }
@@ -369,28 +371,28 @@ impl Running {
         }
     }
 
-    /// Hands a message to its caller, without waiting: others must not be held up.
+    /// Hands a message to its caller without blocking, so that others are not delayed.
     async fn hand_over(&self, found: Addressed, role: OutboundRole) {
         let Addressed { number, text, deliveries } = found;
         if !deliveries.put(text, role) {
-            tracing::warn!("a client does not read its messages and is given up");
-            // Its exchange ends when the last sender is gone.
+            tracing::warn!("disconnecting a client that does not read its messages");
+            // Dropping the last sender ends its exchange.
             drop(deliveries);
             self.cancel(number).await;
         }
     }
 
-    /// Tells a caller that it gets no answer.
+    /// Fails the request of a caller.
     async fn fail(&self, number: i64, reason: &str) {
         let answer = failure(Some(number.into()), ErrorCode::InternalError, reason);
-        let Some(glance) = Glance::at(&answer, self.limits) else { return };
+        let Some(outline) = Outline::at(&answer, self.limits) else { return };
         let steps = {
             let mut callers = self.callers();
             if !callers.is_open(number) {
                 return;
             }
-            self.lane.stand_in(Side::Server, &answer);
-            self.route(&mut callers, &answer, &glance)
+            self.tap.stand_in(Side::Server, &answer);
+            self.route(&mut callers, &answer, &outline)
         };
         for step in steps {
             self.perform(step).await;
@@ -408,7 +410,7 @@ impl Running {
     }
 }
 
-/// The status that 2026-07-28 gives an error.
+/// The HTTP status for an error code in 2026-07-28.
 fn status_of_code(code: i64) -> ResponseStatus {
     match code {
         -32601 => ResponseStatus::UnknownMethod,

@@ -1,5 +1,5 @@
-//! The client on our standard streams. Threads of their own read and write them, since that may
-//! take forever.
+//! The client on our standard streams, which are read and written on separate threads, since that
+//! may block forever.
 
 use std::{
     io::{ErrorKind, Read, Write},
@@ -11,7 +11,7 @@ use bytes::Bytes;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
-    bridge::outbox::Outbox,
+    bridge::client_queue::ClientQueue,
     stdio::splitter::{Line, Splitter},
 };
 
@@ -20,9 +20,10 @@ use crate::{
 pub(super) enum ClientLine {
     Whole {
         text: Bytes,
-        /// Whether a line break follows it, and not the end of the stream.
+        /// Whether it ends with a line break rather than the end of the stream.
         ends: bool,
-        /// If it comes from a stream: until this is dropped, later lines may have to wait.
+        /// Its share of the queue, if it comes from a stream. Dropping it makes room for later
+        /// lines.
         room: Option<Taken>,
     },
     TooLong {
@@ -30,13 +31,13 @@ pub(super) enum ClientLine {
     },
 }
 
-/// How many lines of the client may wait.
+/// Maximum number of queued lines.
 const QUEUE: usize = 16;
-/// How long they may be together, in bytes, if it is not a single one.
+/// Maximum bytes of queued lines, except for a single longer one.
 const QUEUE_BYTES: usize = 1 << 20;
 const BUFFER: usize = 64 << 10;
 
-/// Reads lines until the stream ends or nobody wants more.
+/// Reads lines until the stream ends or the receiver is gone.
 pub(super) fn lines_of(
     mut input: impl Read + Send + 'static,
     max_line: usize,
@@ -47,7 +48,7 @@ pub(super) fn lines_of(
         let mut buffer = vec![0; BUFFER];
         let room = Room::default();
         let send = |line: Line<'_>, ends| {
-            // If nobody wants it, the next read is the last.
+            // If the receiver is gone, the loop ends after the next read.
             let _ = sender.blocking_send(match line {
                 Line::Whole(text) => {
                     let room = Some(room.take(text.len()));
@@ -72,11 +73,11 @@ pub(super) fn lines_of(
     lines
 }
 
-/// How many bytes of lines wait.
+/// Counts the bytes of queued lines.
 #[derive(Debug, Clone, Default)]
 struct Room(Arc<(Mutex<usize>, Condvar)>);
 
-/// Room that a line takes until this is dropped.
+/// The share of a queued line, returned on drop.
 #[derive(Debug)]
 pub(super) struct Taken {
     room: Room,
@@ -84,7 +85,7 @@ pub(super) struct Taken {
 }
 
 impl Room {
-    /// Waits until there is room for so many bytes, or nothing else waits.
+    /// Waits until there is room for `bytes`, or the queue is empty.
     fn take(&self, bytes: usize) -> Taken {
         let is_full = |held: &mut usize| *held > 0 && *held + bytes > QUEUE_BYTES;
         let held = self.0.1.wait_while(self.lock(), is_full);
@@ -104,11 +105,11 @@ impl Drop for Taken {
     }
 }
 
-/// Writes every text as a line, until it cannot. The second completes when nothing more is written.
+/// Writes every text as a line until writing fails. The receiver completes when the writer ends.
 pub(super) fn writer_to(
     mut output: impl Write + Send + 'static,
-) -> (Outbox, oneshot::Receiver<()>) {
-    let (outbox, mut texts) = Outbox::new();
+) -> (ClientQueue, oneshot::Receiver<()>) {
+    let (queue, mut texts) = ClientQueue::new();
     let (done, is_done) = oneshot::channel();
     thread::spawn(move || {
         let mut out = Vec::new();
@@ -116,7 +117,7 @@ pub(super) fn writer_to(
             out.clear();
             out.extend_from_slice(&posted.text);
             out.push(b'\n');
-            // In one piece: the client may look at it at once.
+            // In one write, so that the client never sees half a line.
             if output.write_all(&out).and_then(|()| output.flush()).is_err() {
                 break;
             }
@@ -125,7 +126,7 @@ pub(super) fn writer_to(
         drop(texts);
         let _ = done.send(());
     });
-    (outbox, is_done)
+    (queue, is_done)
 }
 
 #[cfg(test)]
@@ -137,7 +138,7 @@ mod tests {
 
     use super::*;
 
-    /// Long lines without end, and how many bytes were read of them.
+    /// An endless stream of long lines, which counts the bytes read.
     struct Endless(Arc<AtomicUsize>);
 
     impl Read for Endless {

@@ -5,17 +5,17 @@ use mcp_json::Node;
 use mcp_jsonrpc::{Envelope, MessageKind};
 use mcp_rules::HeaderParams;
 
-use crate::bridge::glance::Message;
+use crate::bridge::outline::Message;
 
-/// How many tools with marked arguments are remembered.
+/// Maximum number of tools to remember.
 const MAX_TOOLS: usize = 1000;
 
-/// The arguments of tools that have to be repeated in headers: a server marks them in `tools/list`.
+/// Tool arguments that must be mirrored in headers, as the server marks them in `tools/list`.
 #[derive(Debug, Default)]
 pub(super) struct MarkedTools(HashMap<String, HeaderParams>);
 
 impl MarkedTools {
-    /// Remembers what the tools in a message of the server mark.
+    /// Remembers the marked arguments of tools in a message of the server.
     pub(super) fn learn(&mut self, root: Node<'_>) {
         let tools = root.get("result").and_then(|result| result.get("tools"));
         let Some(tools) = tools.filter(|tools| tools.is_array()) else { return };
@@ -34,7 +34,7 @@ impl MarkedTools {
         }
     }
 
-    /// The headers of a message of the client.
+    /// The headers for a message of the client.
     pub(super) fn headers(&self, message: &Message, root: Node<'_>) -> MessageHeaders {
         let method = message.method.clone();
         let revision = message.revision.filter(|_| !message.is(MessageKind::Request, "initialize"));

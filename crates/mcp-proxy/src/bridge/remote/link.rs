@@ -22,9 +22,9 @@ use super::{Remote, console::ClientLine, headers::MarkedTools, redial::Redial, s
 use crate::{
     Verdict,
     bridge::{
-        glance::{Glance, Reference, read},
-        lane::Lane,
-        outbox::Outbox,
+        client_queue::ClientQueue,
+        conversation_tap::ConversationTap,
+        outline::{Outline, Reference, read},
         overlong,
         text::{failure, refusal},
         waiting::{Exchange, Waiting},
@@ -32,27 +32,27 @@ use crate::{
     respond::Replacement,
 };
 
-/// One client's conversation with a remote server.
+/// The conversation of one client with a remote server.
 pub(super) struct Link {
     remote: Remote,
-    lane: Lane,
+    tap: ConversationTap,
     limits: Limits,
     max_waiting: usize,
-    to_client: Outbox,
+    to_client: ClientQueue,
     state: Mutex<State>,
     next_ticket: AtomicU64,
-    /// Whenever something has come from the server.
+    /// Notified whenever something arrives from the server.
     pub(super) heard: Notify,
     has_ended: watch::Sender<bool>,
 }
 
 struct State {
-    /// Until it is needed, and after a connection was lost, there is none.
+    /// `None` until it is needed, and after the connection was lost.
     transport: Option<Arc<dyn Transport>>,
     redial: Redial,
-    /// Why the connection was lost on which the client has opened its conversation.
+    /// Why the connection was lost on which the client had opened its conversation.
     lost: Option<String>,
-    /// Whether a handshake was completed over the transport, so that another needs a new one.
+    /// Whether the transport has completed a handshake, so that another one needs a new transport.
     is_used: bool,
     waiting: Waiting,
     marked: MarkedTools,
@@ -61,9 +61,9 @@ struct State {
 impl Link {
     pub(super) fn new(
         remote: Remote,
-        lane: Lane,
+        tap: ConversationTap,
         (max_message, max_waiting): (usize, usize),
-        to_client: Outbox,
+        to_client: ClientQueue,
     ) -> Arc<Link> {
         let state = State {
             transport: None,
@@ -76,7 +76,7 @@ impl Link {
         let limits = Limits { max_bytes: max_message, ..Limits::default() };
         Arc::new(Link {
             remote,
-            lane,
+            tap,
             limits,
             max_waiting,
             to_client,
@@ -92,7 +92,7 @@ impl Link {
         self.lock().waiting.len() > 0
     }
 
-    /// Completes when the client does not read any more.
+    /// Completes when the client stops reading.
     pub(super) async fn client_left(&self) {
         self.to_client.closed().await;
     }
@@ -102,13 +102,13 @@ impl Link {
         let _ = self.has_ended.subscribe().wait_for(|ended| *ended).await;
     }
 
-    /// Ends the conversation: whoever still waits is told why.
+    /// Ends the conversation, and fails open requests with `reason`.
     pub(super) async fn close(&self, reason: &str) {
         self.fail_all(reason).await;
         self.leave().await;
     }
 
-    /// Ends the conversation without a word to whoever still waits.
+    /// Ends the conversation without answering open requests.
     pub(super) async fn leave(&self) {
         self.lock().waiting.end_all();
         let transport = self.lock().transport.take();
@@ -117,7 +117,7 @@ impl Link {
         }
     }
 
-    /// The connection to the server, opened if there is none.
+    /// The connection to the server, opened if necessary.
     async fn transport(self: &Arc<Self>) -> Result<Arc<dyn Transport>, TransportError> {
         {
             let state = self.lock();
@@ -143,21 +143,21 @@ impl Link {
         }
     }
 
-    /// Takes a line of the client.
+    /// Handles a line from the client.
     pub(super) async fn take_from_client(self: &Arc<Self>, line: ClientLine) {
         let (text, ends, _room) = match line {
             ClientLine::Whole { text, ends, room } => (text, ends, room),
             ClientLine::TooLong { length } => {
-                self.lane.skip(Side::Client, length);
+                self.tap.skip(Side::Client, length);
                 let message = format!("a line of {length} bytes is too long");
                 let reason = refusal(RefusalReason::NotAMessage, message);
                 return self.refuse(b"", &Verdict::refusing(reason)).await;
             }
         };
         let verdict = if ends {
-            self.lane.pass(Side::Client, &text)
+            self.tap.pass(Side::Client, &text)
         } else {
-            self.lane.pass_unterminated(Side::Client, &text)
+            self.tap.pass_unterminated(Side::Client, &text)
         };
         if !verdict.passes() {
             return self.refuse(&text, &verdict).await;
@@ -165,24 +165,24 @@ impl Link {
         self.forward(text).await;
     }
 
-    /// Sends a line of the client on.
+    /// Forwards a line of the client.
     async fn forward(self: &Arc<Self>, text: Bytes) {
         if text.trim_ascii().is_empty() {
             return;
         }
         let message = text.strip_suffix(b"\r").map_or(text.clone(), |text| text.to_vec().into());
         let looked = read(&message, self.limits, |root| {
-            let glance = Glance::of(root);
-            let headers = glance.single().map(|single| self.lock().marked.headers(single, root));
-            (glance, headers.map(Box::new))
+            let outline = Outline::of(root);
+            let headers = outline.single().map(|single| self.lock().marked.headers(single, root));
+            (outline, headers.map(Box::new))
         });
         match looked {
-            Some((glance, headers)) => self.send(message, &glance, headers).await,
+            Some((outline, headers)) => self.send(message, &outline, headers).await,
             None => self.forward_unreadable(message).await,
         }
     }
 
-    /// Sends on what is not JSON, if the server can be sent it; otherwise it is answered.
+    /// Forwards text that is not JSON if the transport can carry it; otherwise answers it.
     async fn forward_unreadable(self: &Arc<Self>, text: Bytes) {
         if !self.remote.can_carry(&text) {
             let reason = refusal(RefusalReason::NotJson, "the line is not a JSON text");
@@ -193,22 +193,22 @@ impl Link {
             return;
         }
         match self.remote.renewal() {
-            // It has an exchange of its own, in which the server can refuse it.
-            Renewal::Always => self.ask(text, &Glance::NOTHING, None).await,
+            // It gets its own exchange, in which the server can refuse it.
+            Renewal::Always => self.ask(text, &Outline::EMPTY, None).await,
             Renewal::WhenLost | Renewal::Never => {
                 self.deliver(OutboundRole::Notification, text, None).await;
             }
         }
     }
 
-    /// Sends on what may pass of a line of the client, and answers the rest.
+    /// Forwards the parts of a client's line that may pass, and answers the rest.
     async fn refuse(self: &Arc<Self>, text: &[u8], verdict: &Verdict) {
         let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, verdict);
         if let Some(answer) = to_sender {
             self.answer_for_server(answer).await;
         }
         if let Some(rest) = to_receiver {
-            self.lane.replace(Side::Client, verdict, &rest);
+            self.tap.replace(Side::Client, verdict, &rest);
             self.forward(rest).await;
         }
     }
@@ -216,18 +216,18 @@ impl Link {
     async fn send(
         self: &Arc<Self>,
         text: Bytes,
-        glance: &Glance,
+        outline: &Outline,
         headers: Option<Box<MessageHeaders>>,
     ) {
-        if glance.expects_response() {
-            return self.ask(text, glance, headers).await;
+        if outline.expects_response() {
+            return self.ask(text, outline, headers).await;
         }
-        let single = glance.single();
+        let single = outline.single();
         if let Some(Reference::Cancelled(id)) = single.and_then(|single| single.reference.as_ref())
         {
             return self.cancel(text, &id.id, headers).await;
         }
-        let role = match glance.messages.first().and_then(|message| message.kind) {
+        let role = match outline.messages.first().and_then(|message| message.kind) {
             Some(MessageKind::Response) => OutboundRole::Response(ResponseStatus::Served),
             _ => OutboundRole::Notification,
         };
@@ -237,10 +237,10 @@ impl Link {
     async fn ask(
         self: &Arc<Self>,
         bytes: Bytes,
-        glance: &Glance,
+        outline: &Outline,
         headers: Option<Box<MessageHeaders>>,
     ) {
-        let single = glance.single();
+        let single = outline.single();
         if single.is_some_and(|single| single.is(MessageKind::Request, "initialize")) {
             self.begin_anew().await;
         }
@@ -249,14 +249,14 @@ impl Link {
         let ticket = Ticket(self.next_ticket.fetch_add(1, Ordering::Relaxed));
         let (room, lost) = {
             let mut state = self.lock();
-            state.waiting.begin(ticket, glance, is_modern);
+            state.waiting.begin(ticket, outline, is_modern);
             (state.waiting.room_in(self.max_waiting), state.lost.clone())
         };
         if let Err(full) = room {
             return self.fail(ticket, &full.to_string()).await;
         }
         if let Some(lost) = lost.filter(|_| !is_modern) {
-            let reason = format!("{lost}; begin a new conversation with `initialize`");
+            let reason = format!("{lost}; start a new conversation with `initialize`");
             return self.fail(ticket, &reason).await;
         }
         let sent = async {
@@ -269,8 +269,8 @@ impl Link {
         }
     }
 
-    /// Without a session, ending the exchange is what cancels a request; otherwise the message is.
-    /// Whatever comes too late is not for anyone.
+    /// Cancels a request: without a session by ending its exchange, otherwise with the message.
+    /// Late answers are dropped.
     async fn cancel(
         self: &Arc<Self>,
         text: Bytes,
@@ -292,7 +292,7 @@ impl Link {
         }
     }
 
-    /// Sends what gets no answer.
+    /// Sends messages that get no answer.
     async fn deliver(
         self: &Arc<Self>,
         role: OutboundRole,
@@ -304,11 +304,11 @@ impl Link {
             self.transport().await?.send(outbound).await
         };
         if let Err(error) = sent.await {
-            tracing::warn!(%error, "a message of the client did not reach the server");
+            tracing::warn!(%error, "could not deliver a message of the client to the server");
         }
     }
 
-    /// A client that opens its conversation again gets a new one with the server.
+    /// Starts a new conversation with the server, since the client has sent `initialize` again.
     async fn begin_anew(self: &Arc<Self>) {
         let old = {
             let mut state = self.lock();
@@ -318,7 +318,7 @@ impl Link {
             }
             state.transport.take()
         };
-        self.fail_all("the client has opened a new conversation").await;
+        self.fail_all("the client opened a new conversation").await;
         if let Some(old) = old {
             old.close().await;
         }
@@ -328,9 +328,9 @@ impl Link {
         let reason = loop {
             match transport.receive().await {
                 Ok(Some(inbound)) => self.take_from_server(&transport, inbound).await,
-                // Over HTTP it is always us who ends it.
+                // Over HTTP, only the proxy ends a conversation.
                 Ok(None) if self.remote.renewal() == Renewal::Always => return,
-                Ok(None) => break "the server has closed the connection".to_owned(),
+                Ok(None) => break "the server closed the connection".to_owned(),
                 Err(error) => break shown(&error),
             }
             self.heard.notify_one();
@@ -343,7 +343,7 @@ impl Link {
                 return;
             }
             match self.remote.renewal() {
-                // The transport knows best what to say to whoever uses it again.
+                // Using the transport again gives the best error.
                 Renewal::Always => state.is_used = true,
                 Renewal::WhenLost => {
                     state.transport = None;
@@ -370,8 +370,8 @@ impl Link {
                 self.explain(transport, ticket, bytes).await;
             }
             Inbound::TooLong { ticket, length, limit, ends } => {
-                self.lane.skip(Side::Server, length);
-                // Where there are exchanges, the end of this one says it.
+                self.tap.skip(Side::Server, length);
+                // With exchanges, the end of the exchange reports it.
                 if let Some(id) = overlong::id_of(&ends).filter(|_| ticket.is_none()) {
                     let reason =
                         format!("the answer has {length} bytes, more than the limit of {limit}");
@@ -397,37 +397,37 @@ impl Link {
         self.heard.notify_one();
     }
 
-    /// Passes a message of the server to the client.
+    /// Forwards a message of the server to the client.
     async fn pass_back(&self, transport: &Arc<dyn Transport>, ticket: Option<Ticket>, text: Bytes) {
-        let line = self.lane.carried(text, self.limits);
-        let glance = read(&line, self.limits, |root| {
+        let line = self.tap.carried(text, self.limits);
+        let outline = read(&line, self.limits, |root| {
             self.lock().marked.learn(root);
-            Glance::of(root)
+            Outline::of(root)
         });
-        if let Some(glance) = &glance {
-            self.note_answers(transport, ticket, glance);
+        if let Some(outline) = &outline {
+            self.note_answers(transport, ticket, outline);
         }
-        let verdict = self.lane.pass(Side::Server, &line);
+        let verdict = self.tap.pass(Side::Server, &line);
         if verdict.passes() {
-            // What is not JSON has no place among lines; who waits for it is told when its
+            // Text that is not JSON is not forwarded as a line; the caller gets an error when the
             // exchange ends.
-            if glance.is_some() {
+            if outline.is_some() {
                 self.write(line).await;
             }
             return;
         }
         let Replacement { to_sender, to_receiver, .. } = Replacement::of(&line, &verdict);
         if let Some(rest) = to_receiver {
-            self.lane.replace(Side::Server, &verdict, &rest);
+            self.tap.replace(Side::Server, &verdict, &rest);
             self.write(rest).await;
         }
-        if let Some(answer) = to_sender.filter(|_| glance.is_some()) {
-            self.lane.stand_in(Side::Client, &answer);
+        if let Some(answer) = to_sender.filter(|_| outline.is_some()) {
+            self.tap.stand_in(Side::Client, &answer);
             let role = OutboundRole::Response(ResponseStatus::Served);
             let (ticket, headers, parsed) = (None, None, None);
             let outbound = Outbound { bytes: answer, role, ticket, headers, parsed };
             if let Err(error) = transport.send(outbound).await {
-                tracing::warn!(%error, "an answer of the proxy did not reach the server");
+                tracing::warn!(%error, "could not deliver an answer of the proxy to the server");
             }
         }
     }
@@ -436,9 +436,9 @@ impl Link {
         &self,
         transport: &Arc<dyn Transport>,
         ticket: Option<Ticket>,
-        glance: &Glance,
+        outline: &Outline,
     ) {
-        for response in glance.responses() {
+        for response in outline.responses() {
             let Some(id) = &response.id else { continue };
             let answered = self.lock().waiting.answer(ticket, &id.id);
             let Some(answered) = answered else { continue };
@@ -452,7 +452,7 @@ impl Link {
         }
     }
 
-    /// The body of an HTTP error says more than its status, if it is a protocol error.
+    /// Uses the body of an HTTP error if it is a protocol error, which says more than the status.
     async fn explain(&self, transport: &Arc<dyn Transport>, ticket: Ticket, body: Bytes) {
         let found = read(&body, self.limits, |root| {
             let has_id = root.get("id").is_some_and(|id| !id.is_null());
@@ -464,14 +464,14 @@ impl Link {
             return self.pass_back(transport, Some(ticket), body).await;
         };
         transport.finish_exchange(ticket);
-        // The server could not name the request, but its exchange does.
+        // The server could not name the request, but its exchange identifies it.
         for id in exchange.ids() {
             let answer = JsonRpcResponse::failure(id.clone(), error.clone()).to_bytes();
             self.answer_for_server(answer).await;
         }
     }
 
-    /// Tells those who wait in an exchange that they get no answer.
+    /// Fails the open requests of an exchange.
     async fn fail(&self, ticket: Ticket, reason: &str) {
         let exchange = self.lock().waiting.end(ticket);
         if let Some(exchange) = exchange {
@@ -494,12 +494,12 @@ impl Link {
     }
 
     async fn answer_for_server(&self, answer: Bytes) {
-        self.lane.stand_in(Side::Server, &answer);
+        self.tap.stand_in(Side::Server, &answer);
         self.write(answer).await;
     }
 
     async fn write(&self, line: Bytes) {
-        // A client that does not read any more ends the conversation.
+        // A client that stops reading ends the conversation.
         let _ = self.to_client.post(line).await;
     }
 
@@ -522,7 +522,7 @@ fn shown(error: &TransportError) -> String {
     match error {
         TransportError::Connect(reason) => format!("the server cannot be reached: {reason}"),
         TransportError::SessionExpired => {
-            "the server no longer knows this session: begin a new one with `initialize`".into()
+            "the server no longer knows this session: start a new one with `initialize`".into()
         }
         error => error.to_string(),
     }

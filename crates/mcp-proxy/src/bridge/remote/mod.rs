@@ -1,4 +1,5 @@
-//! A client on our standard streams or over WebSocket, a server at a URL or as a child process.
+//! Connects a client on our standard streams or over WebSocket to a server at a URL or a child
+//! process.
 
 mod console;
 mod headers;
@@ -20,8 +21,8 @@ pub(crate) use self::socket::run_socket;
 
 use self::{console::ClientLine, link::Link};
 use super::{
-    lane::{Lane, Wire},
-    outbox::Outbox,
+    client_queue::ClientQueue,
+    conversation_tap::{ConversationTap, Wire},
 };
 use crate::{
     Tap,
@@ -29,47 +30,47 @@ use crate::{
     stdio::streams,
 };
 
-/// A conversation of a client that has no streams of its own.
+/// A conversation of a client inside this process, without streams.
 #[derive(Debug, Clone)]
-pub(crate) struct Dialogue(Arc<Link>);
+pub(crate) struct RemoteConversation(Arc<Link>);
 
-impl Dialogue {
-    /// Begins it: what the server says goes to `to_client`, line by line.
+impl RemoteConversation {
+    /// Starts it. Lines from the server go to `to_client`.
     pub(crate) fn begin(
         remote: &Remote,
-        lane: Lane,
+        tap: ConversationTap,
         max_message: usize,
-        to_client: Outbox,
-    ) -> Dialogue {
+        to_client: ClientQueue,
+    ) -> RemoteConversation {
         let limits = (max_message, RemoteSettings::default().max_waiting);
-        Dialogue(Link::new(remote.clone(), lane, limits, to_client))
+        RemoteConversation(Link::new(remote.clone(), tap, limits, to_client))
     }
 
     pub(crate) async fn say(&self, text: Bytes) {
         self.0.take_from_client(ClientLine::Whole { text, ends: true, room: None }).await;
     }
 
-    /// Ends the conversation. Nobody is told that there will be no more answers.
+    /// Ends the conversation without answering open requests.
     pub(crate) async fn leave(&self) {
         self.0.leave().await;
     }
 }
 
-/// How long whoever waits may take to be told, if everything has to end at once.
+/// Time to deliver the last errors when everything has to end at once.
 const FORCED_WAIT: Duration = Duration::from_millis(100);
 
-/// How [`run`] works.
+/// Settings of [`run`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct RemoteSettings {
-    /// The longest line, in bytes. Longer ones do not pass. Default: 16 MiB.
+    /// Maximum line length in bytes. Longer lines are refused. Default: 16 MiB.
     pub max_line: usize,
-    /// How many requests may wait for their answers; others get an error. Default: 1,000.
+    /// Maximum number of open requests; further ones get an error. Default: 1,000.
     pub max_waiting: usize,
-    /// How long the server may stay silent after the client has left, if it has not answered
-    /// everything. Default: 5 s.
+    /// How long the server may stay silent after the client has left, while requests are open.
+    /// Default: 5 s.
     pub exit_wait: Duration,
-    /// When to end. Default: when the client leaves.
+    /// When to stop. Default: when the client leaves.
     pub drain: Drain,
 }
 
@@ -84,8 +85,8 @@ impl Default for RemoteSettings {
     }
 }
 
-/// Connects the client on our standard streams to a remote server, until the client leaves or
-/// `settings.drain` says that it is time. Then the server's session is ended.
+/// Connects the client on our standard streams to a remote server until the client leaves or
+/// `settings.drain` stops. Then ends the session with the server.
 ///
 /// # Errors
 ///
@@ -95,7 +96,7 @@ pub async fn run(remote: Remote, tap: &Tap, settings: &RemoteSettings) -> io::Re
     Ok(())
 }
 
-/// The same for a client on any streams.
+/// Like [`run`], for a client on any streams.
 pub async fn run_over(
     remote: Remote,
     (input, output): (impl Read + Send + 'static, impl Write + Send + 'static),
@@ -105,8 +106,8 @@ pub async fn run_over(
     let RemoteSettings { max_line, max_waiting, exit_wait, ref drain } = *settings;
     let mut lines = console::lines_of(input, max_line);
     let (to_client, written) = console::writer_to(output);
-    let lane = Lane::new(tap.clone(), None, Wire::Lines);
-    let link = Link::new(remote, lane, (max_line, max_waiting), to_client);
+    let tap = ConversationTap::new(tap.clone(), None, Wire::Lines);
+    let link = Link::new(remote, tap, (max_line, max_waiting), to_client);
     let talk = async {
         while let Some(line) = lines.recv().await {
             link.take_from_client(line).await;
@@ -135,7 +136,7 @@ pub async fn run_over(
         let _ = tokio::time::timeout(FORCED_WAIT, link.fail_all(reason)).await;
         return;
     }
-    // A client that does not read its answers must not keep us.
+    // Do not wait for a client that does not read its answers.
     let _ = tokio::time::timeout(exit_wait, link.close(reason)).await;
     drop(link);
     let _ = tokio::time::timeout(exit_wait, written).await;

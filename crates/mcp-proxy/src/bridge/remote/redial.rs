@@ -3,12 +3,11 @@ use std::time::Duration;
 use mcp_core::TransportError;
 use tokio::time::Instant;
 
-/// The pause after the first failure; each further one doubles it.
+/// The pause after the first failure; each further failure doubles it.
 const FIRST: Duration = Duration::from_millis(100);
 const LONGEST: Duration = Duration::from_secs(30);
 
-/// When a server that could not be reached may be tried again. Callers are told at once in the
-/// meantime.
+/// Limits how often an unreachable server is tried again. Until then, callers get an error at once.
 #[derive(Debug, Default)]
 pub(super) struct Redial {
     failures: u32,
@@ -16,7 +15,7 @@ pub(super) struct Redial {
 }
 
 impl Redial {
-    /// Why there is no attempt at the moment.
+    /// Returns an error while no attempt may be made.
     pub(super) fn pause(&self, now: Instant) -> Result<(), TransportError> {
         match &self.last {
             Some((until, error)) if now < *until => Err(error.clone()),

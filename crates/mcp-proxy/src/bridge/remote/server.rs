@@ -19,35 +19,35 @@ pub enum RemoteError {
     Http(#[from] HttpSetupError),
 }
 
-/// A server that one client at a time is connected to, as often as needed. Cheap to clone.
+/// A server that clients are connected to, each with its own conversation. Cheap to clone.
 #[derive(Debug, Clone)]
 pub struct Remote(Arc<Kind>);
 
 #[derive(Debug)]
 enum Kind {
-    /// Never used itself: conversations are made from it, over the same connections.
+    /// A template: conversations are made from it, over the same connections.
     Http(HttpTransport),
     WebSocket(WsServer),
     Child(ChildCommand, ChildSettings),
 }
 
-/// How long a server may take to begin its answer, unless told otherwise.
+/// Default time for a server to begin its answer.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(600);
 
-/// What happens when a client opens its conversation again, or has lost it.
+/// What happens when a client opens its conversation again, or the connection was lost.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Renewal {
-    /// The server gets a new conversation.
+    /// Open a new conversation with the server.
     Always,
-    /// If the connection was lost, another is opened.
+    /// Open another connection if it was lost.
     WhenLost,
-    /// The end of the server is the end of the conversation.
+    /// The conversation ends with the server.
     Never,
 }
 
 impl Remote {
-    /// The server at `url` (`http`, `https`, `ws` or `wss`), which is not contacted yet. Messages of
-    /// more than `max_message` bytes are not passed.
+    /// The server at `url` (`http`, `https`, `ws` or `wss`). Does not connect yet. Messages of more
+    /// than `max_message` bytes are refused.
     ///
     /// # Errors
     ///
@@ -56,8 +56,7 @@ impl Remote {
         Remote::answering(url, max_message, ANSWER_TIMEOUT, access)
     }
 
-    /// The same for a server that, if it is reached over HTTP, has to begin each answer within
-    /// `answer_timeout`.
+    /// Like [`Remote::new`]; an HTTP server has to begin each answer within `answer_timeout`.
     ///
     /// # Errors
     ///
@@ -68,7 +67,7 @@ impl Remote {
         answer_timeout: Duration,
         access: &Access,
     ) -> Result<Remote, RemoteError> {
-        // What is no URL at all is best explained by the client.
+        // An invalid URL is best reported by the transport.
         if matches!(UrlKind::of(url), Ok(UrlKind::WebSocket)) {
             let server = WsServer::new(url, max_message, access)?;
             return Ok(Remote(Arc::new(Kind::WebSocket(server))));
@@ -76,7 +75,7 @@ impl Remote {
         let secure = url.get(..6).is_some_and(|start| start.eq_ignore_ascii_case("https:"));
         let settings = HttpSettings {
             max_message,
-            // There is a limit on requests already, which does not make others wait.
+            // The number of open requests is limited elsewhere, without blocking others.
             max_exchanges: usize::MAX,
             answer_timeout: Some(answer_timeout),
             headers: access.headers().clone(),
@@ -86,8 +85,8 @@ impl Remote {
         Ok(Remote(Arc::new(Kind::Http(HttpTransport::new(url, settings)?))))
     }
 
-    /// A server that is started for each conversation. It has `exit_wait` to exit after its input was
-    /// closed, and `terminate_wait` when it was told to.
+    /// A server process, started for each conversation. It has `exit_wait` to exit after its input
+    /// was closed, and `terminate_wait` after it was terminated.
     pub fn child(
         program: &OsString,
         arguments: &[OsString],
@@ -117,7 +116,7 @@ impl Remote {
         }
     }
 
-    /// Whether a text that is not JSON can be sent to it as it is.
+    /// Whether its transport can carry this text, which is not JSON, unchanged.
     pub(super) fn can_carry(&self, text: &[u8]) -> bool {
         match &*self.0 {
             Kind::Http(_) => true,
@@ -126,7 +125,7 @@ impl Remote {
         }
     }
 
-    /// Whether it is talked to in lines.
+    /// Whether its transport is line-based.
     pub(crate) fn has_lines(&self) -> bool {
         matches!(&*self.0, Kind::Child(..))
     }

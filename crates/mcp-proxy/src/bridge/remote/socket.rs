@@ -6,37 +6,37 @@ use mcp_transport::ws::{WsCloseReason, WsTransport};
 
 use super::{Remote, RemoteSettings, console::ClientLine, link::Link};
 use crate::{
-    bridge::{lane::Lane, outbox::Outbox},
+    bridge::{client_queue::ClientQueue, conversation_tap::ConversationTap},
     shutdown::{Phase, STOPPED},
 };
 
-/// Connects a client over WebSocket to a server, until either leaves or `stop` completes.
+/// Connects a WebSocket client to a server until either leaves or `stop` completes.
 pub(crate) async fn run_socket(
     remote: Remote,
     socket: WsTransport,
-    lane: Lane,
+    tap: ConversationTap,
     settings: &RemoteSettings,
     stop: impl Future<Output = ()>,
 ) {
     let RemoteSettings { max_line, max_waiting, .. } = *settings;
     let limits = Limits { max_bytes: max_line, ..Limits::default() };
-    let (to_client, mut texts) = Outbox::new();
-    let link = Link::new(remote, lane.clone(), (max_line, max_waiting), to_client);
+    let (to_client, mut texts) = ClientQueue::new();
+    let link = Link::new(remote, tap.clone(), (max_line, max_waiting), to_client);
     let listen = async {
         loop {
             match socket.receive().await {
                 Ok(Some(Inbound::Message { bytes, .. })) => {
-                    let text = lane.carried(bytes, limits);
+                    let text = tap.carried(bytes, limits);
                     link.take_from_client(ClientLine::Whole { text, ends: true, room: None }).await;
                 }
                 Ok(Some(other)) => tracing::debug!(?other, "an unknown event of the transport"),
                 Ok(None) => return,
                 Err(error) => {
-                    // It ends the connection, so there is nobody to be told.
+                    // The connection ends, so no error can be sent.
                     if let TransportError::TooLong { length, .. } = error {
-                        lane.skip(Side::Client, length);
+                        tap.skip(Side::Client, length);
                     }
-                    tracing::debug!(%error, "a client was lost");
+                    tracing::debug!(%error, "lost the connection to a client");
                     return;
                 }
             }
@@ -77,7 +77,7 @@ pub(crate) async fn run_socket(
     };
     let ended = async {
         link.close(reason).await;
-        // Nothing more comes for the client then.
+        // Closes the queue of messages for the client.
         drop(link);
     };
     tokio::join!(told, ended);

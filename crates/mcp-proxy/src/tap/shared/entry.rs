@@ -1,4 +1,4 @@
-//! What is written to the log of a session, and the state that stands for it.
+//! The format of session logs, and of the state that replaces a log.
 
 use bytes::{BufMut as _, Bytes, BytesMut};
 use mcp_rules::Session;
@@ -8,7 +8,7 @@ use mcp_rules::Session;
 pub(super) enum Entry<'a> {
     /// A line of a recording.
     Line(&'a [u8]),
-    /// Something was missed, or is of a kind that we do not know: what was known does not count.
+    /// Lines are missing, or the entry is of an unknown kind: the state so far is invalid.
     Gap,
 }
 
@@ -36,17 +36,17 @@ impl<'a> Entry<'a> {
     }
 }
 
-/// The state of a session, as it is stored.
+/// The stored state of a session.
 #[derive(Debug)]
 pub(super) enum SavedState {
     Known(Box<Session>),
     /// Nothing is known.
     Nothing,
-    /// It is of another build.
+    /// The state was written by another build.
     Foreign,
 }
 
-/// Stands for a session of which nothing is known, in every version.
+/// The state of a session of which nothing is known, the same in every version.
 pub(super) const NOTHING: &[u8] = b"nothing";
 
 impl SavedState {
@@ -60,14 +60,14 @@ impl SavedState {
     }
 }
 
-/// The session in the form that [`SavedState::read`] reads; `None` if it cannot be saved.
+/// Saves a session in the format of [`SavedState::read`]; `None` if that is not possible.
 pub(super) fn save(session: &Session) -> Option<Vec<u8>> {
     let mut bytes = version();
     serde_json::to_writer(&mut bytes, session).ok()?;
     Some(bytes)
 }
 
-/// What a state of ours begins with.
+/// The prefix of states written by this build.
 fn version() -> Vec<u8> {
     format!("{} ", Session::SAVED_VERSION).into_bytes()
 }

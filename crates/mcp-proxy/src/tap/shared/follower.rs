@@ -13,7 +13,7 @@ use super::{
     local::Local,
 };
 
-/// Keeps up with the sessions that pass this replica.
+/// Follows the sessions that this replica sees.
 #[derive(Debug)]
 pub(super) struct Follower {
     engine: Arc<Engine>,
@@ -21,72 +21,73 @@ pub(super) struct Follower {
     store: Box<dyn SessionStore>,
     reader: LineReader,
     locals: HashMap<Arc<str>, Local>,
-    /// Sessions of which something passed that is not in their logs.
+    /// Sessions with traffic that is missing from their logs.
     incomplete: HashSet<Arc<str>>,
-    /// Whether there were too many of these to remember.
+    /// Whether there were too many of them to remember.
     distrusts: bool,
     batches: u64,
-    /// How many bytes of memory may have been taken since that was last looked at.
+    /// Bytes that may have been allocated since memory was last checked.
     grown: usize,
-    /// If the store is away, when to try again.
+    /// When to try the store again, if it is unavailable.
     away: Option<Instant>,
 }
 
-/// The store is away.
+/// The store is unavailable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Away {
-    /// It was asked, and may have done some of what was asked.
+pub(super) enum Unavailable {
+    /// A request failed, and may have been executed in part.
     Failed,
-    /// It was away a moment ago, and was not asked.
+    /// It failed a moment ago, and was not asked again.
     Paused,
 }
 
-/// Lines for the log of one session.
+/// Lines to append to the log of one session.
 #[derive(Debug)]
 pub(super) struct Group {
     pub(super) session: Arc<str>,
-    /// A line that the session began with, before its id was known.
+    /// The line that opened the session, before its id was known.
     pub(super) opening: Option<Bytes>,
     /// Our lines, as entries.
     pub(super) lines: Vec<Bytes>,
-    /// Whether it may begin a log of which the beginning is not known.
+    /// Whether it may start a log whose beginning is unknown.
     pub(super) may_join: bool,
-    /// Whether it shows that the server knows the session: nobody else can make us store one.
+    /// Whether the server has confirmed the session: clients alone cannot make us store one.
     pub(super) is_served: bool,
-    /// Whether its lines waited so long that others may have written what came after them.
+    /// Whether its lines waited so long that other replicas may have written later ones.
     pub(super) is_late: bool,
     pub(super) fate: Fate,
 }
 
-/// What has become of a group.
+/// The result for a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
-    /// Not decided yet.
+    /// Undecided.
     Open,
     /// Its first line has this number in the log.
     Published(u64),
-    /// The same, but there was no room for so many entries: a state has to be stored in their place
-    /// when the lines were judged.
+    /// Like `Published`, but there was no room for the entries: a state has to be stored instead
+    /// once the lines are judged.
     Unwritten(u64, u64),
-    /// Nothing is known of the session yet, and somebody may be about to tell.
+    /// Nothing is known of the session yet, but another replica may be about to write its
+    /// beginning.
     Unknown,
-    /// Nothing is known of the session, and perhaps there is none.
+    /// Nothing is known of the session, which may not exist.
     Unstored,
     /// The log could not be written to.
     Apart,
 }
 
-/// How often others may get in between.
+/// Maximum number of conflicting writes by others.
 const MAX_TRIES: usize = 8;
-/// How long the store is left alone after a failure.
+/// Pause after a failure of the store.
 const PAUSE: Duration = Duration::from_secs(1);
-/// How many sessions are remembered as incomplete.
+/// Maximum number of incomplete sessions to remember.
 const MAX_INCOMPLETE: usize = 10_000;
-/// Up to this size, a log is not worth replacing.
+/// Logs up to this size are not replaced by a state.
 const SHORT_LOG: u64 = 64 << 10;
-/// How many times as long as the state a log may be.
+/// Maximum length of a log, as a multiple of the state.
 const LONG_LOG: u64 = 3;
-/// What a group of lines leaves in memory, besides their text.
+/// Approximate memory of a group of lines besides their text.
 const FOR_A_GROUP: usize = 4096;
 
 impl Follower {
@@ -109,12 +110,12 @@ impl Follower {
         }
     }
 
-    /// Nothing is known of a session yet, to judge what it begins with.
+    /// A session without history, for judging its first lines.
     pub(super) fn unknowing(&self) -> Local {
         Local::new(&self.engine, self.revision)
     }
 
-    /// What is known of a session after [`Follower::publish`].
+    /// The local state of a session after [`Follower::publish`].
     pub(super) fn local(&mut self, session: &Arc<str>) -> &mut Local {
         let (engine, revision) = (&self.engine, self.revision);
         self.locals.entry(Arc::clone(session)).or_insert_with(|| {
@@ -124,7 +125,7 @@ impl Follower {
         })
     }
 
-    /// Goes on with what was observed before the session had an id.
+    /// Continues with the lines observed before the session had an id.
     pub(super) fn begin(&mut self, session: &Arc<str>, mut local: Local) {
         self.incomplete.remove(session);
         local.is_loaded = true;
@@ -132,7 +133,7 @@ impl Follower {
         self.locals.insert(Arc::clone(session), local);
     }
 
-    /// Something passed that is not in the log.
+    /// Notes that traffic is missing from the log.
     pub(super) fn note_incomplete(&mut self, session: &Arc<str>) {
         if self.incomplete.len() >= MAX_INCOMPLETE {
             self.distrusts = true;
@@ -146,11 +147,11 @@ impl Follower {
     ///
     /// # Errors
     ///
-    /// If the store is away. Then the fate of some groups may still be open.
-    pub(super) fn publish(&mut self, groups: &mut [Group]) -> Result<(), Away> {
+    /// If the store is unavailable. Some groups may then still be undecided.
+    pub(super) fn publish(&mut self, groups: &mut [Group]) -> Result<(), Unavailable> {
         self.batches += 1;
         if self.away.is_some_and(|until| now() < until) {
-            return Err(Away::Paused);
+            return Err(Unavailable::Paused);
         }
         for _ in 0..MAX_TRIES {
             let open: Vec<usize> =
@@ -173,7 +174,7 @@ impl Follower {
                 Ok(appended) => appended,
                 Err(error) => {
                     self.note_away(&error);
-                    return Err(Away::Failed);
+                    return Err(Unavailable::Failed);
                 }
             };
             self.note_back();
@@ -189,7 +190,8 @@ impl Follower {
         Ok(())
     }
 
-    /// What to append for a group. The first question about a session only asks what is known.
+    /// The entries to append for a group. None for a session that is not loaded yet, to read it
+    /// first.
     fn entries(&mut self, group: &Group) -> Vec<Bytes> {
         let batches = self.batches;
         let is_incomplete = self.incomplete.contains(&group.session);
@@ -206,7 +208,7 @@ impl Follower {
         let known = self.local(&group.session).end;
         match appended {
             AppendOutcome::Appended { .. } if entries.is_empty() => {
-                // Whoever knows its beginning may be about to write it.
+                // The replica that knows its beginning may be about to write it.
                 if !group.may_join {
                     group.fate = Fate::Unknown;
                 } else if group.is_served {
@@ -243,7 +245,7 @@ impl Follower {
                 }
             }
             AppendOutcome::Expired => {
-                // Others may have gone on since we knew it, and that is lost.
+                // Other replicas may have continued it since, which is lost.
                 let mut local = self.unknowing();
                 local.is_loaded = true;
                 local.name = name_of(&group.session).into();
@@ -269,7 +271,7 @@ impl Follower {
         group.fate = Fate::Published(end.count - group.lines.len() as u64 + 1);
     }
 
-    /// Takes in what comes before our own lines.
+    /// Follows the entries before our own lines.
     fn take_prelude(&mut self, group: &Group, entries: &[Bytes], before: LogEnd) {
         let (engine, reader) = (Arc::clone(&self.engine), &mut self.reader);
         let Some(local) = self.locals.get_mut(&group.session) else { return };
@@ -277,14 +279,15 @@ impl Follower {
         for (number, entry) in (before.count + 1..).zip(prelude) {
             match Entry::read(entry) {
                 Entry::Gap => local.forget(&engine),
-                // It was judged when it came, in the place that it has if nobody was before it.
+                // It was judged on arrival, with the number that it has if no other line precedes
+                // it.
                 Entry::Line(line) if number > 1 => local.follow(number, line, &engine, reader),
                 Entry::Line(_) => {}
             }
         }
     }
 
-    /// Stores the state of a session when its lines were judged, if it is time or has to be.
+    /// Stores the state of a session after its lines were judged, if that is due or required.
     pub(super) fn store_state(&mut self, group: &Group) {
         let engine = Arc::clone(&self.engine);
         let limit = self.store.session_bytes() / 2;
@@ -316,7 +319,7 @@ impl Follower {
                 (local.stored, local.saved) = (state.len() as u64, state.len() as u64);
             }
             Ok(false) if has_to => self.note_incomplete(&group.session),
-            // Someone has gone on meanwhile, who will store the state in turn.
+            // Another replica has continued it, and will store the state.
             Ok(false) => {}
             Err(error) => {
                 self.note_away(&error);
@@ -327,7 +330,7 @@ impl Follower {
         }
     }
 
-    /// Keeps memory within its limits: what is dropped can be read again.
+    /// Enforces the memory limit: dropped sessions can be read again.
     pub(super) fn make_room(&mut self) {
         let limits = self.engine.settings().limits;
         if self.grown <= limits.session_bytes / 8 && self.locals.len() <= limits.sessions {
@@ -358,13 +361,16 @@ impl Follower {
         if self.away.replace(now() + PAUSE).is_none() {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             let cause = cause.unwrap_or_default();
-            tracing::error!(cause, "the session store is away; sessions are judged without it");
+            tracing::error!(
+                cause,
+                "the session store is unavailable; sessions are judged without it"
+            );
         }
     }
 
     fn note_back(&mut self) {
         if self.away.take().is_some() {
-            tracing::info!("the session store is back");
+            tracing::info!("the session store is available again");
         }
     }
 }

@@ -5,37 +5,37 @@ use mcp_rules::{Engine, Finding, LineReader, Observer, RecordingInfo, Ruling, Su
 
 use super::entry::{Entry, SavedState, save};
 
-/// What this replica knows of a session: everything up to some end of its log.
+/// The state of a session in this replica, up to some position in its log.
 ///
-/// Lines are numbered by their place in the log while they are judged, so that all replicas agree;
-/// in what is reported, they have their numbers in our recording.
+/// While lines are judged, they are numbered by their position in the log, so that all replicas
+/// agree. Reported findings use the line numbers of our recording.
 #[derive(Debug)]
 pub(super) struct Local {
-    /// Always there, except while a line is judged.
+    /// Always `Some`, except while a line is judged.
     observer: Option<SuspendedObserver>,
     revision: Option<Revision>,
-    /// What lines call the conversation.
+    /// The name of the conversation in recorded lines.
     pub(super) name: Box<str>,
     pub(super) end: LogEnd,
-    /// Whether the store was asked about it.
+    /// Whether it was loaded from the store.
     pub(super) is_loaded: bool,
-    /// How many bytes are stored for the session, and how many of them are its state.
+    /// Bytes stored for the session, and bytes of its state among them.
     pub(super) stored: u64,
     pub(super) saved: u64,
-    /// Whether another build has written the state, so that we must not replace it.
+    /// Whether another build wrote the state, which must not be replaced then.
     pub(super) is_foreign: bool,
-    /// Our own lines: place in the log, number in our recording.
+    /// Our own lines: position in the log, number in our recording.
     lines: VecDeque<(u64, u64)>,
-    /// Roughly how much memory it takes.
+    /// Approximate memory use in bytes.
     pub(super) size: usize,
-    /// When it was used last, in batches.
+    /// The batch in which it was last used.
     pub(super) used: u64,
 }
 
-/// How many of our own lines findings can refer to.
+/// Maximum number of our own lines that findings can refer to.
 const MAX_LINES: usize = 4096;
 
-/// What a session takes at least, and what a line leaves in memory at most, besides its text.
+/// Approximate memory of a session, and of a line besides its text.
 const FOR_A_SESSION: usize = 4096;
 const FOR_A_LINE: usize = 1024;
 
@@ -62,7 +62,7 @@ impl Local {
         self.size = FOR_A_SESSION + self.lines.len() * size_of::<(u64, u64)>();
     }
 
-    /// Follows what others have observed. It was judged there.
+    /// Follows lines observed by other replicas, which judged them.
     pub(super) fn catch_up(
         &mut self,
         missed: &MissedEntries,
@@ -73,7 +73,7 @@ impl Local {
             self.forget(engine);
             self.is_foreign = false;
             self.saved = 0;
-            // Numbers of another log mean nothing here.
+            // Positions in another log are meaningless here.
             if self.end.log != missed.end.log {
                 self.lines.clear();
             }
@@ -105,7 +105,7 @@ impl Local {
         }
     }
 
-    /// Takes in a line without judging it.
+    /// Follows a line without judging it.
     pub(super) fn follow(
         &mut self,
         number: u64,
@@ -121,7 +121,7 @@ impl Local {
         self.size += line.len() + FOR_A_LINE;
     }
 
-    /// Judges a line of ours, which has a number in the log and another one in our recording.
+    /// Judges a line of ours, given its position in the log and its number in our recording.
     pub(super) fn judge(
         &mut self,
         (number, recorded): (u64, u64),
@@ -142,7 +142,7 @@ impl Local {
         ruling
     }
 
-    /// Lines that another replica has recorded are not in our recording.
+    /// Translates positions to line numbers; lines of other replicas are not in our recording.
     fn renumber(&self, finding: &mut Finding) {
         finding.line = finding.line.and_then(|line| self.recorded(line));
         finding.related = finding.related.take().and_then(|mut related| {
@@ -156,13 +156,13 @@ impl Local {
         self.lines.get(place).map(|(_, recorded)| *recorded)
     }
 
-    /// Everything that is known, to be stored.
+    /// Saves the state, to be stored.
     pub(super) fn save(&mut self, engine: &Engine) -> Option<Vec<u8>> {
         let mut observer = self.observer.take()?.resume(engine);
         let state = observer.sessions_mut().next().and_then(|(_, session)| save(session));
         self.observer = Some(observer.suspend());
         if let Some(state) = &state {
-            // Now it is known what all those lines have left.
+            // Now the actual size is known.
             self.size =
                 FOR_A_SESSION + 2 * state.len() + self.lines.len() * size_of::<(u64, u64)>();
         }
@@ -176,7 +176,7 @@ fn info(revision: Option<Revision>) -> RecordingInfo {
     info
 }
 
-/// An observer that joins in the middle.
+/// An observer that joins a session in the middle.
 pub(super) fn unknowing(engine: &Engine, revision: Option<Revision>) -> SuspendedObserver {
     Observer::new(engine, info(revision)).suspend()
 }

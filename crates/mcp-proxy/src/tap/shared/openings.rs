@@ -10,7 +10,7 @@ pub(super) struct Opening {
     pub(super) line: Bytes,
     /// Its number in our recording.
     pub(super) recorded: u64,
-    /// Knows the request, and nothing else.
+    /// A session state with only this request.
     pub(super) local: Local,
 }
 
@@ -22,8 +22,8 @@ pub(super) struct Openings {
     bytes: usize,
 }
 
-/// How many may wait for their answers, and how long they may be together. Beyond that the oldest is
-/// forgotten, and its session judged as joined in the middle.
+/// Maximum number of openings, and their bytes. Beyond that the oldest is forgotten, and its
+/// session is judged as joined in the middle.
 const MAX_OPENINGS: usize = 1000;
 const MAX_BYTES: usize = 16 << 20;
 
@@ -36,7 +36,7 @@ impl Openings {
             let Some(oldest) = self.arrival.pop_front() else { break };
             self.take(oldest);
         }
-        // Most are taken out before their turn comes.
+        // Most have been removed before they are the oldest.
         if self.arrival.len() > 2 * MAX_OPENINGS {
             let known = &self.by_exchange;
             self.arrival.retain(|exchange| known.contains_key(exchange));

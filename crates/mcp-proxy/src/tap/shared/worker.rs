@@ -13,33 +13,33 @@ use tokio::sync::oneshot;
 
 use super::{
     entry::Entry,
-    follower::{Away, Fate, Follower, Group},
+    follower::{Fate, Follower, Group, Unavailable},
     local::unknowing,
     openings::{Opening, Openings},
 };
 use crate::tap::{
-    Journal, Judgement, Knowledge, Observation, StoreAway,
+    Journal, Judgement, Observation, SessionHistory, StoreUnavailable,
     journal::Mode,
-    observation::Scribe,
-    queue::{Item, Next, Queue, Taker},
+    observation::ObservationWriter,
+    queue::{Item, Next, Queue, QueueReader},
 };
 
-/// Judges what belongs to sessions, together with other replicas.
+/// Judges lines of sessions together with other replicas.
 pub(in crate::tap) struct Worker {
     journal: Arc<Mutex<Option<Box<Journal>>>>,
     engine: Arc<Engine>,
     revision: Option<Revision>,
     enforces: bool,
-    scribe: Scribe,
+    scribe: ObservationWriter,
     tape: Tape,
     limits: Limits,
     follower: Follower,
     openings: Openings,
-    /// Lines of sessions of which nothing is known yet, although somebody may be about to tell.
+    /// Lines of unknown sessions whose beginning another replica may be about to write.
     deferred: Vec<Pending>,
 }
 
-/// A line on its way.
+/// A line being processed.
 #[derive(Debug)]
 struct Pending {
     observation: Observation,
@@ -49,15 +49,15 @@ struct Pending {
     opens: bool,
 }
 
-/// How many lines, and how many bytes of them, are written at once.
+/// Maximum number of lines, and their bytes, to write at once.
 const MAX_BATCH: usize = 64;
 const MAX_BATCH_BYTES: usize = 1 << 20;
-/// How long others may take to tell the beginning of a session, after a line of it was observed.
+/// How long to wait for another replica to write the beginning of a session.
 const PATIENCE: Duration = Duration::from_millis(250);
-/// How many lines, and how many bytes of them, may wait for that.
+/// Maximum number of deferred lines, and their bytes.
 const MAX_DEFERRED: usize = 1000;
 const MAX_DEFERRED_BYTES: usize = 4 << 20;
-/// From this age on, a line may have been overtaken by what others observed after it.
+/// Age from which a line may have been overtaken by later lines of other replicas.
 const LATE: Duration = Duration::from_secs(1);
 
 impl Worker {
@@ -72,7 +72,7 @@ impl Worker {
             journal,
             revision,
             enforces,
-            scribe: Scribe::new(limits),
+            scribe: ObservationWriter::new(limits),
             tape: Tape::new(),
             limits,
             follower: Follower::new(Arc::clone(&engine), revision, store),
@@ -82,9 +82,9 @@ impl Worker {
         }
     }
 
-    /// Takes all observations of a queue until it is closed.
+    /// Processes a queue until it is closed.
     pub(in crate::tap) fn run(mut self, queue: &Queue) {
-        let mut items = Taker::new(queue);
+        let mut items = QueueReader::new(queue);
         let mut is_flushed = true;
         loop {
             let limit = match (is_flushed, self.deferred.is_empty()) {
@@ -97,7 +97,7 @@ impl Worker {
                     is_flushed = false;
                     self.take_batch(item, behind, &mut items);
                 }
-                // Rules are given to the journal itself.
+                // The journal gets new rules directly.
                 Next::Rules(_) => {}
                 Next::Idle => {
                     if !self.deferred.is_empty() {
@@ -115,8 +115,8 @@ impl Worker {
         }
     }
 
-    /// Takes what waits, up to a limit.
-    fn take_batch(&mut self, first: Item, behind: bool, items: &mut Taker<'_>) {
+    /// Takes queued items up to the batch limits.
+    fn take_batch(&mut self, first: Item, behind: bool, items: &mut QueueReader<'_>) {
         let mut batch = Vec::new();
         let mut bytes = 0;
         let mut next = Some((first, behind));
@@ -137,7 +137,7 @@ impl Worker {
             } else {
                 let opens = observation.is_initialize(&mut self.tape, self.limits);
                 batch.push(Pending { observation, line, reply, opens });
-                // Its response may be next, and has to find it.
+                // The response may come next, and must find it.
                 if opens {
                     self.process(std::mem::take(&mut batch), false);
                 }
@@ -164,7 +164,7 @@ impl Worker {
         self.with_journal(|journal| journal.pass_unjudged(line, observation));
     }
 
-    /// Writes and judges lines. At the last call nothing is deferred.
+    /// Writes and judges lines. In the last call, nothing is deferred.
     fn process(&mut self, batch: Vec<Pending>, is_last: bool) {
         let mut batch = {
             let mut all = std::mem::take(&mut self.deferred);
@@ -229,7 +229,7 @@ impl Worker {
                     session: Arc::clone(session),
                     opening: None,
                     lines: Vec::new(),
-                    // Whoever enforces lets nothing pass before it is written.
+                    // Under enforcement nothing passes before it is written.
                     may_join: may_join || self.enforces,
                     is_served: false,
                     is_late: false,
@@ -254,58 +254,68 @@ impl Worker {
         groups
     }
 
-    /// Judges a line by what all replicas know of its session.
+    /// Judges a line with the history of all replicas.
     fn judge_shared(&mut self, session: &Arc<str>, number: u64, pending: Pending) {
         let Pending { observation, line, reply, .. } = pending;
         let mode = self.mode_for(&observation, reply.is_some());
         let local = self.follower.local(session);
         let verdict = with(&self.journal, |journal| {
-            journal.take_in(Knowledge::Shared, &line, Some(&observation), mode, |it, recorded| {
-                local.judge((number, recorded), line.len(), |observer, number| {
-                    it.rule(observer, number, &line, mode)
-                })
-            })
+            journal.take_in(
+                SessionHistory::Shared,
+                &line,
+                Some(&observation),
+                mode,
+                |it, recorded| {
+                    local.judge((number, recorded), line.len(), |observer, number| {
+                        it.rule(observer, number, &line, mode)
+                    })
+                },
+            )
         });
         answer(reply, Ok(verdict.unwrap_or_default()));
     }
 
-    /// Judges a line that names a session of which nothing is known, by itself.
+    /// Judges a line of an unknown session, without history.
     fn judge_unstored(&mut self, pending: Pending) {
         let Pending { observation, line, reply, .. } = pending;
         let mode = self.mode_for(&observation, reply.is_some());
         let (engine, revision) = (&self.engine, self.revision);
         let verdict = with(&self.journal, |journal| {
-            journal.take_in(Knowledge::Own, &line, Some(&observation), mode, |it, number| {
+            journal.take_in(SessionHistory::Own, &line, Some(&observation), mode, |it, number| {
                 it.rule(unknowing(engine, revision), number, &line, mode).1
             })
         });
         answer(reply, Ok(verdict.unwrap_or_default()));
     }
 
-    /// Judges a line of a session whose log cannot be written to.
-    fn judge_apart(&mut self, session: &Arc<str>, pending: Pending, away: Option<Away>) {
+    /// Judges a line of a session whose log cannot be written.
+    fn judge_apart(&mut self, session: &Arc<str>, pending: Pending, away: Option<Unavailable>) {
         let Pending { observation, line, reply, .. } = pending;
-        // What is held back, and was not written, has not happened.
+        // A line that is held back and was not written does not count.
         let is_held = reply.is_some() && observation.from() == Side::Client;
-        if !(is_held && away == Some(Away::Paused)) {
+        if !(is_held && away == Some(Unavailable::Paused)) {
             self.follower.note_incomplete(session);
         }
         if reply.is_some() {
             self.with_journal(|journal| {
-                journal.record_unjudged(Knowledge::Missing, &line, &observation);
+                journal.record_unjudged(SessionHistory::Missing, &line, &observation);
             });
-            return answer(reply, Err(StoreAway));
+            return answer(reply, Err(StoreUnavailable));
         }
         let (engine, revision) = (&self.engine, self.revision);
         let mode = Mode::Observe;
         with(&self.journal, |journal| {
-            journal.take_in(Knowledge::Missing, &line, Some(&observation), mode, |it, number| {
-                it.rule(unknowing(engine, revision), number, &line, mode).1
-            })
+            journal.take_in(
+                SessionHistory::Missing,
+                &line,
+                Some(&observation),
+                mode,
+                |it, number| it.rule(unknowing(engine, revision), number, &line, mode).1,
+            )
         });
     }
 
-    /// Judges a line that belongs to no session, or not yet.
+    /// Judges a line without a session, or not yet with one.
     fn judge_alone(&mut self, pending: Pending) {
         let Pending { observation, line, reply, opens } = pending;
         let mode = self.mode_for(&observation, reply.is_some());
@@ -313,19 +323,25 @@ impl Worker {
             let mut local = self.follower.unknowing();
             let mut place = 0;
             let verdict = with(&self.journal, |journal| {
-                journal.take_in(Knowledge::Own, &line, Some(&observation), mode, |it, recorded| {
-                    place = recorded;
-                    local.judge((1, recorded), line.len(), |observer, number| {
-                        it.rule(observer, number, &line, mode)
-                    })
-                })
+                journal.take_in(
+                    SessionHistory::Own,
+                    &line,
+                    Some(&observation),
+                    mode,
+                    |it, recorded| {
+                        place = recorded;
+                        local.judge((1, recorded), line.len(), |observer, number| {
+                            it.rule(observer, number, &line, mode)
+                        })
+                    },
+                )
             });
             self.openings.insert(exchange, Opening { line, recorded: place, local });
             return answer(reply, Ok(verdict.unwrap_or_default()));
         }
         let opening = observation.exchange().and_then(|exchange| self.openings.take(exchange));
         let verdict = with(&self.journal, |journal| {
-            // It opens no session, so it belongs with everything else that has none.
+            // It opened no session, so it belongs with the lines without one.
             if let Some(opening) = opening {
                 journal.follow(opening.recorded, &opening.line);
             }
@@ -351,7 +367,7 @@ fn with<R>(
     journal.lock().unwrap_or_else(PoisonError::into_inner).as_deref_mut().map(run)
 }
 
-/// Whoever no longer waits does not mind.
+/// Sends a verdict; it does not matter if the receiver is gone.
 fn answer(reply: Option<oneshot::Sender<Judgement>>, judgement: Judgement) {
     if let Some(reply) = reply {
         let _ = reply.send(judgement);

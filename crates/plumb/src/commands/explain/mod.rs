@@ -40,7 +40,7 @@ pub(crate) fn explain(args: &ExplainArgs, color: Color) -> anyhow::Result<Outcom
     Ok(Outcome::Clean)
 }
 
-/// The docs of the rule, with its facts and what was found below their first line.
+/// The docs of the rule, with its facts and the findings inserted below the first line.
 fn page(subject: &Subject) -> String {
     let rule = subject.rule;
     let (title, rest) = rule.docs.split_once('\n').unwrap_or((rule.docs, ""));

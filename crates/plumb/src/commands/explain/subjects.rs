@@ -8,7 +8,7 @@ use crate::{failure::Failure, names};
 
 /// How many findings of a rule are shown.
 const MAX_FOUND: usize = 5;
-/// The most that is read from standard input.
+/// Maximum bytes read from standard input.
 const MAX_INPUT_BYTES: u64 = 64 * 1024 * 1024;
 
 /// What to explain, in the order requested, each rule once.
@@ -30,7 +30,7 @@ impl Subjects {
         self.0.iter()
     }
 
-    /// Adds what is on standard input.
+    /// Adds the rules and findings on standard input.
     pub(super) fn read(&mut self, input: impl Read) -> anyhow::Result<()> {
         let mut text = Vec::new();
         input.take(MAX_INPUT_BYTES).read_to_end(&mut text).map_err(|error: io::Error| {
@@ -39,14 +39,12 @@ impl Subjects {
         let text = String::from_utf8_lossy(&text);
         if text.trim().is_empty() {
             let failure = Failure::new("nothing to explain: standard input is empty");
-            return Err(failure
-                .hint("pipe in names of rules, or `plumb check --format json`")
-                .into());
+            return Err(failure.hint("pipe in rule names, or `plumb check --format json`").into());
         }
         self.add(&text)
     }
 
-    /// Adds what `text` names: findings, or a rule per line.
+    /// Adds the findings in `text`, or one rule per line.
     pub(super) fn add(&mut self, text: &str) -> anyhow::Result<()> {
         let text = text.trim();
         if text.starts_with(['{', '[']) {
@@ -86,7 +84,7 @@ impl Subjects {
         let rule = names::rule(name).map_err(|unknown| {
             let hint = match names::containing(name).as_slice() {
                 near if unknown.near.is_none() && (1..=12).contains(&near.len()) => {
-                    format!("perhaps one of {}", near.join(", "))
+                    format!("similar names: {}", near.join(", "))
                 }
                 _ => "`plumb rules` lists them".to_owned(),
             };
@@ -157,7 +155,7 @@ mod tests {
         check_rejected("param-invalid", "did you mean `params-invalid`?");
         check_rejected("weather", "`plumb rules` lists them");
         check_rejected("", "there is no rule ``");
-        check_rejected("batch", "perhaps one of batch-not-supported, batch-empty");
+        check_rejected("batch", "similar names: batch-not-supported, batch-empty");
         check_rejected("{\"rule\":\"parms-invalid\"}", "did you mean `params-invalid`?");
     }
 

@@ -8,7 +8,7 @@ use std::{
     thread,
 };
 
-use mcp_inspector::{Log, LogLimits, Speaker};
+use mcp_inspector::{InspectorClient, Log, LogLimits};
 use mcp_recording::{LineStream, Tail, har};
 use mcp_rules::{Engine, RecordingInfo};
 
@@ -29,7 +29,7 @@ use crate::{
     text::shown_path,
 };
 
-/// Shows a conversation in a browser.
+/// Runs `plumb inspect`.
 pub(crate) fn inspect(args: &InspectArgs, color: Color) -> anyhow::Result<Outcome> {
     let InspectArgs { listen, judging, insecure, no_browser, from, .. } = args;
     let config = Config::chosen(judging)?;
@@ -42,13 +42,13 @@ pub(crate) fn inspect(args: &InspectArgs, color: Color) -> anyhow::Result<Outcom
         Subject::Servers { name, targets } => {
             let log = Log::new(LogLimits::default());
             let page = Page::bind(listen, *insecure)?;
-            let speaker = Speaker::new(log.clone(), Arc::clone(&engine), targets)
+            let client = InspectorClient::new(log.clone(), Arc::clone(&engine), targets)
                 .with_revision(plan.forced_revision);
             page.announce(!no_browser)?;
             return page
-                .serve_speaking(log, name, engine, &speaker)
+                .serve_with_client(log, name, engine, &client)
                 .map(|()| Outcome::Clean)
-                .map_err(|reason| Failure::new(reason).hint("name a program after `--`").into());
+                .map_err(|reason| Failure::new(reason).hint("give a command after `--`").into());
         }
         Subject::Recording(trace) => trace,
     };
@@ -81,7 +81,7 @@ pub(crate) fn inspect(args: &InspectArgs, color: Color) -> anyhow::Result<Outcom
     Ok(Outcome::Clean)
 }
 
-/// Whether a file is a HAR capture. Whatever cannot be read yet is none.
+/// Whether a file is a HAR capture. A file that cannot be read yet is not.
 fn is_capture(path: &Path) -> bool {
     let is_file = fs::metadata(path).is_ok_and(|found| found.is_file());
     let capture = || har::sniff(File::open(path)?).map(|(is_capture, _)| is_capture);

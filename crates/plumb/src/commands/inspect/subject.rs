@@ -1,4 +1,4 @@
-//! What is looked at: a recording, or servers to speak to.
+//! What to inspect: a recording, or servers to talk to.
 
 use std::{
     ffi::OsString,
@@ -19,13 +19,14 @@ use crate::{
     text::shown_path,
 };
 
-/// What to look at.
+/// What to inspect.
 pub(super) enum Subject {
     Recording(PathBuf),
     Servers { name: String, targets: Vec<Target> },
 }
 
-/// No client's configuration is larger; recordings are not read to find out.
+/// Larger files are not checked for being a client's configuration, so recordings are not read for
+/// it.
 const LONGEST_CONFIG: u64 = 1 << 20;
 
 impl Subject {
@@ -52,14 +53,14 @@ impl Subject {
         }
         if server.is_some() {
             let name = shown_path(target.as_ref());
-            return Err(Failure::new(format!("{name} is no client's configuration"))
-                .hint("--server chooses one of the servers in a file with `mcpServers`")
+            return Err(Failure::new(format!("{name} is not the configuration of a client"))
+                .hint("--server chooses a server in a file with `mcpServers`")
                 .into());
         }
         let ServerOptions { environment, cwd, headers } = options;
         if cwd.is_some() || !environment.is_empty() || !headers.is_empty() {
             let name = shown_path(target.as_ref());
-            return Err(Failure::new(format!("{name} is a recording, which is not started"))
+            return Err(Failure::new(format!("{name} is a recording, not a server"))
                 .hint("--env, --cwd and --header are for servers")
                 .into());
         }
@@ -71,7 +72,7 @@ impl Subject {
     }
 }
 
-/// The servers in a file, if it is a client's configuration.
+/// The servers in a file, if it is the configuration of a client.
 fn servers_of(path: &Path) -> Option<Vec<Listed>> {
     let is_short = fs::metadata(path).is_ok_and(|found| found.len() <= LONGEST_CONFIG);
     let file = is_short.then(|| ConfigFile::read(path).ok())??;
@@ -79,7 +80,7 @@ fn servers_of(path: &Path) -> Option<Vec<Listed>> {
     client_config::read(&file.text, |root| listed(root, &variable)).ok()?
 }
 
-/// Those that can be spoken to; a note says why others cannot.
+/// The servers that can be started or reached; notes explain why others cannot.
 fn usable(
     servers: Vec<Listed>,
     options: &ServerOptions,
@@ -90,17 +91,17 @@ fn usable(
     for Listed { name, start } in servers {
         match start.map_err(anyhow::Error::msg).and_then(|start| target(start, options)) {
             Ok(target) => targets.push(target.named(name)),
-            Err(reason) => notes.note(&format!("`{name}` is left out: {reason:#}")),
+            Err(reason) => notes.note(&format!("skipping server `{name}`: {reason:#}")),
         }
     }
     if targets.is_empty() {
         let path = shown_path(path);
-        return Err(Failure::new(format!("{path} has no server to speak to")).into());
+        return Err(Failure::new(format!("{path} has no server that can be used")).into());
     }
     Ok(targets)
 }
 
-/// The named one first.
+/// Moves the server with this name to the front.
 fn begin_with(mut targets: Vec<Target>, name: Option<&str>) -> anyhow::Result<Vec<Target>> {
     let Some(name) = name else { return Ok(targets) };
     let Some(place) = targets.iter().position(|target| target.name == name) else {
@@ -140,12 +141,13 @@ fn at(url: &str, access: Access) -> anyhow::Result<Target> {
     Target::url(url, access).map_err(|error| {
         Failure::new("the server cannot be used")
             .because(error)
-            .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+            .hint("write its URL like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
             .into()
     })
 }
 
-/// Sends the headers of a configuration, and in their place those of the command line.
+/// The headers of the configuration; headers from the command line replace those with the same
+/// name.
 fn access(
     options: &ServerOptions,
     headers: impl IntoIterator<Item = (HeaderName, HeaderValue)>,
@@ -159,7 +161,7 @@ fn access(
     Ok(access)
 }
 
-/// Whether it is meant as a URL and not as the name of a file.
+/// Whether it is a URL rather than a file name.
 fn is_url(text: &str) -> bool {
     let scheme = text.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     scheme.is_some_and(|scheme| ["http", "https", "ws", "wss"].contains(&&*scheme))

@@ -9,13 +9,13 @@ use mcp_proxy::{
 use super::listener::announce;
 use crate::args::LogFormat;
 
-/// Figures and health for operators, on an address of their own.
+/// Metrics and health checks, on their own address.
 #[derive(Clone)]
 pub(super) struct Admin(Option<(Metrics, Health)>);
 
 impl Admin {
-    /// Begins to serve, if there is an address. Ends with the process. If there are several servers,
-    /// these are their names.
+    /// Starts serving, if there is an address, until the process ends. `names` are the names of the
+    /// servers, if there are several.
     pub(super) fn start(
         address: Option<&str>,
         upstreams: &[Arc<str>],
@@ -37,29 +37,29 @@ impl Admin {
         Ok(Admin(Some((metrics, health))))
     }
 
-    /// Where an exporter counts its spans.
+    /// The counters that a span exporter updates.
     pub(super) fn spans(&self) -> SpanCounts {
         self.0.as_ref().map(|(metrics, _)| metrics.spans()).unwrap_or_default()
     }
 
-    /// Counts what passes.
+    /// A watcher that counts messages and findings.
     pub(super) fn watcher(&self) -> Option<Watcher> {
         self.0.as_ref().map(|(metrics, _)| metrics.watcher())
     }
 
-    /// Where the open sessions with a server are counted.
+    /// The gauge of open sessions with a server.
     pub(super) fn sessions(&self, upstream: Option<Arc<str>>) -> OpenSessions {
         self.0.as_ref().map(|(metrics, _)| metrics.sessions(upstream)).unwrap_or_default()
     }
 
-    /// Says that new clients are not welcome any more.
+    /// Reports that the proxy is no longer ready for new clients.
     pub(super) fn set_unready(&self) {
         if let Some((_, health)) = &self.0 {
             health.set_ready(false);
         }
     }
 
-    /// Says whether the settings that were read last are in use.
+    /// Reports whether the settings that were last read are in use.
     pub(super) fn set_config_synced(&self, synced: bool) {
         if let Some((metrics, _)) = &self.0 {
             metrics.set_config_synced(synced);

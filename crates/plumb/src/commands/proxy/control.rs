@@ -2,7 +2,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use mcp_proxy::{
     Tap,
-    shutdown::{Phase, Told},
+    shutdown::{Phase, SignalHandler},
 };
 
 use super::{
@@ -11,16 +11,16 @@ use super::{
 };
 use crate::{args::ProxyArgs, commands::notes::Notes, failure};
 
-/// Does what signals ask for while a proxy runs.
+/// Handles signals while a proxy runs.
 #[derive(Clone)]
 pub(super) struct Control(Arc<Inner>);
 
 struct Inner {
     args: ProxyArgs,
     notes: Notes,
-    /// What runs, once it does.
+    /// What to reload, once the proxy runs.
     running: OnceLock<Running>,
-    /// One reload after the other.
+    /// Held during a reload, so that reloads do not overlap.
     reloading: Mutex<()>,
 }
 
@@ -44,22 +44,24 @@ impl Control {
         &self.0.notes
     }
 
-    /// From now on it is this that signals are about.
+    /// Sets what later signals apply to.
     pub(super) fn attach(&self, taps: Vec<Tap>, fixed: Fixed, admin: Admin) {
         let _ = self.0.running.set(Running { taps, fixed, admin });
     }
 }
 
-impl Told for Control {
+impl SignalHandler for Control {
     fn phase(&self, phase: Phase) {
         if let Some(running) = self.0.running.get() {
             running.admin.set_unready();
         }
         match phase {
             Phase::Serving => {}
-            Phase::Draining => tracing::info!("told to stop: waiting for the last answers"),
-            Phase::Stopping => tracing::warn!("the time to answer is over"),
-            Phase::Forced => tracing::warn!("told to stop at once"),
+            Phase::Draining => tracing::info!("stopping: waiting for the last answers"),
+            Phase::Stopping => {
+                tracing::warn!("stopping: no more time to answer, failing open requests")
+            }
+            Phase::Forced => tracing::warn!("stopping at once"),
         }
     }
 
@@ -76,13 +78,13 @@ impl Told for Control {
                 }
                 if !left.is_empty() {
                     let settings = left.join(", ");
-                    tracing::warn!(settings, "some settings only change with a restart");
+                    tracing::warn!(settings, "some settings only take effect after a restart");
                 }
-                tracing::info!("the settings were read again");
+                tracing::info!("settings reloaded");
             }
             Err(error) => {
                 let reason = failure::one_line(&error);
-                tracing::error!(reason, "the settings were not read again, and the old ones stay");
+                tracing::error!(reason, "could not reload the settings; keeping the old ones");
             }
         }
     }

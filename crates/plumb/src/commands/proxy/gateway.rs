@@ -2,7 +2,7 @@ use std::{io, sync::Arc, time::Duration};
 
 use mcp_core::MemoryBudget;
 use mcp_proxy::{
-    Entrance, EntranceSettings, Routes, Tap,
+    ProxiedServer, ProxiedServerSettings, Routes, Tap,
     http::{Replica, SessionSeal},
     shutdown::{Drain, Phase},
 };
@@ -28,19 +28,19 @@ pub(super) struct GatewayPlan<'a> {
     listener: ListenerPlan,
     inside: Inside,
     drain: Drain,
-    /// What other replicas need to find sessions here.
+    /// How other replicas find sessions of this one.
     sharing: Option<(Sharing<'a>, SessionSeal)>,
 }
 
-/// What clients find.
+/// The service that clients reach.
 #[derive(Debug)]
 enum Inside {
-    One(Entrance),
+    One(ProxiedServer),
     Several(Routes),
 }
 
 impl<'a> GatewayPlan<'a> {
-    /// Each server comes with the tap for its traffic.
+    /// Checks the arguments. Each server comes with the tap for its traffic.
     pub(super) fn new(
         listen: &str,
         args: &ProxyArgs,
@@ -53,7 +53,7 @@ impl<'a> GatewayPlan<'a> {
         let sharing = match sharing.filter(Sharing::has_sessions_here) {
             Some(_) if listener.tls.is_some() => {
                 return Err(Failure::new("replicas reach each other without TLS")
-                    .hint("leave --tls-cert out, and end TLS in front of the replicas")
+                    .hint("leave out --tls-cert, and terminate TLS in front of the replicas")
                     .into());
             }
             Some(sharing) => {
@@ -62,7 +62,7 @@ impl<'a> GatewayPlan<'a> {
             }
             None => None,
         };
-        let mut settings = EntranceSettings::default();
+        let mut settings = ProxiedServerSettings::default();
         settings.hosts = listener.hosts.clone();
         settings.origins = listener.origins.clone();
         settings.token.clone_from(&listener.token);
@@ -91,7 +91,8 @@ impl<'a> GatewayPlan<'a> {
         Ok(GatewayPlan { listener, inside, drain: drain.clone(), sharing })
     }
 
-    /// Serves clients until we are told to stop, and ends what was started for them.
+    /// Serves clients until the proxy is asked to stop, then ends the servers that were started for
+    /// them.
     pub(super) fn run(self) -> anyhow::Result<()> {
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let workers = Workers::start()?;
@@ -109,7 +110,7 @@ impl<'a> GatewayPlan<'a> {
             match inside {
                 Inside::One(entrance) => {
                     let begin = || entrance.drain();
-                    let serving = workers.serving(|| entrance.apart());
+                    let serving = workers.serving(|| entrance.with_own_connections());
                     welcome(listener, plan, serving, begin, &drain).await;
                     tokio::select! {
                         () = entrance.close() => {}
@@ -118,7 +119,7 @@ impl<'a> GatewayPlan<'a> {
                 }
                 Inside::Several(routes) => {
                     let begin = || routes.drain();
-                    let serving = workers.serving(|| routes.apart());
+                    let serving = workers.serving(|| routes.with_own_connections());
                     welcome(listener, plan, serving, begin, &drain).await;
                     tokio::select! {
                         () = routes.close() => {}
@@ -156,14 +157,20 @@ async fn welcome<S: Servable>(
     .await;
 }
 
-fn entrance(server: &Server, tap: &Tap, settings: &EntranceSettings) -> anyhow::Result<Entrance> {
+fn entrance(
+    server: &Server,
+    tap: &Tap,
+    settings: &ProxiedServerSettings,
+) -> anyhow::Result<ProxiedServer> {
     match &server.target {
-        Target::Url(url) => Entrance::to_url(url, &server.access, tap, settings).map_err(|error| {
-            Failure::new("the server cannot be used")
-                .because(error)
-                .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
-                .into()
-        }),
+        Target::Url(url) => {
+            ProxiedServer::to_url(url, &server.access, tap, settings).map_err(|error| {
+                Failure::new("the server cannot be used")
+                    .because(error)
+                    .hint("write its URL like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+                    .into()
+            })
+        }
         Target::Command(command) => {
             let (program, arguments) =
                 command.split_first().ok_or_else(|| io::Error::other("a server has no command"))?;
@@ -171,10 +178,10 @@ fn entrance(server: &Server, tap: &Tap, settings: &EntranceSettings) -> anyhow::
                 let message =
                     format!("cannot start `{}`: there is no such program", program.display());
                 return Err(Failure::new(message)
-                    .hint("check that it is spelled right, installed, and in PATH or given with its full path")
+                    .hint("check the spelling, and that it is installed and in PATH, or give its full path")
                     .into());
             }
-            Ok(Entrance::to_command(program, arguments, tap, settings))
+            Ok(ProxiedServer::to_command(program, arguments, tap, settings))
         }
     }
 }

@@ -20,7 +20,7 @@ use crate::{
     failure::Failure,
 };
 
-/// Where HTTP clients are served, and which of them.
+/// The address that HTTP clients connect to, and who may connect.
 #[derive(Debug)]
 pub(super) struct ListenerPlan {
     address: String,
@@ -32,7 +32,7 @@ pub(super) struct ListenerPlan {
     log: LogFormat,
 }
 
-/// Says where something listens. Whoever starts it has to know, however quiet it is.
+/// Prints a listening address. Even with --quiet, the user has to know it.
 pub(super) fn announce(log: LogFormat, what: &str, url: &str) {
     match log {
         LogFormat::Text => {
@@ -65,7 +65,7 @@ impl ListenerPlan {
         })
     }
 
-    /// Begins to listen, and says where.
+    /// Starts listening, and prints the address.
     pub(super) async fn open(&self) -> anyhow::Result<TcpListener> {
         let listener = mcp_transport::bind(&*self.address).await?;
         let address = listener.local_addr()?;
@@ -75,14 +75,13 @@ impl ListenerPlan {
     }
 }
 
-/// Serves until it is time to end: connections get no longer than `drain` says, and a moment for the
-/// last answers.
+/// Serves until `drain` stops; connections then get a moment for their last answers.
 pub(super) async fn serve_until_drained(
     drain: &Drain,
     mut settings: ServeSettings,
     serve: impl AsyncFnOnce(ServeSettings, BoxFuture<'static, ()>),
 ) {
-    // The phases say when; this is for those who do not listen to them.
+    // `drain` ends connections; this is a fallback for those that ignore it.
     settings.grace = Duration::from_secs(24 * 60 * 60);
     let begun = drain.clone();
     let stop = Box::pin(async move { begun.reached(Phase::Draining).await });
@@ -115,7 +114,7 @@ fn tls(args: &ProxyArgs) -> anyhow::Result<Option<Arc<ServerConfig>>> {
     let config = config.map_err(|error| {
         Failure::new("clients cannot be served over TLS")
             .because(error)
-            .hint("--tls-cert and --tls-key are PEM files that belong together")
+            .hint("check that --tls-cert and --tls-key are PEM files that belong together")
     })?;
     Ok(Some(config))
 }

@@ -20,7 +20,7 @@ use std::{ffi::OsString, process::ExitStatus, sync::Arc, time::Duration};
 use mcp_proxy::{
     OpenRequests, Tap, TapSettings,
     shutdown::{self, Drain, Phase},
-    stdio::{self, Errors, StdioSettings},
+    stdio::{self, StderrMode, StdioSettings},
 };
 
 pub(super) use self::taps::record_name;
@@ -45,7 +45,7 @@ use crate::{
     style::Palette,
 };
 
-/// Passes traffic between a client and a server.
+/// Runs `plumb proxy`.
 pub(crate) fn proxy(args: ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let format = args.log_format;
     let is_terse = format == LogFormat::Text && (args.quiet || args.format == ReportFormat::Json);
@@ -54,7 +54,7 @@ pub(crate) fn proxy(args: ProxyArgs, color: Color) -> anyhow::Result<Outcome> {
     let verbosity = if args.quiet { Verbosity::Quiet } else { Verbosity::Normal };
     let notes = Notes::new(Palette::of_stderr(color), verbosity);
     let notes = if format == LogFormat::Json { notes.logging() } else { notes };
-    // Signals count from the beginning.
+    // Handle signals from the start.
     let control = Control::new(args, notes);
     let wait = Duration::from_secs(control.args().drain_wait.into());
     let drain = shutdown::on_signals(wait, control.clone())?;
@@ -79,8 +79,8 @@ fn run(
     let Rulebook { engine, policy, fixed, config } = rulebook;
     let servers = servers::chosen(args, &config)?;
     if servers.len() > 1 && args.locked.is_some() {
-        let failure = Failure::new("a lock is of one server, and there are several");
-        return Err(failure.hint("leave out `--locked`, or start a proxy for each").into());
+        let failure = Failure::new("a lock file holds one server, but several are configured");
+        return Err(failure.hint("leave out `--locked`, or run a proxy for each server").into());
     }
     let names: Vec<Arc<str>> = servers.iter().filter_map(Server::name).collect();
     let report = Report::new(palette, verbosity, style_of(args));
@@ -113,13 +113,13 @@ fn run(
     outcome
 }
 
-/// When to end, and who has to be told then.
+/// When to stop, and what has to be told about it.
 struct Ending<'a> {
     drain: &'a Drain,
     open: OpenRequests,
 }
 
-/// Passes traffic until it ends.
+/// Relays traffic until it ends.
 fn pass(
     args: &ProxyArgs,
     servers: Vec<Server>,
@@ -150,11 +150,14 @@ fn pass(
             settings.exit_wait = Duration::from_secs(args.exit_wait.into());
             settings.max_line = limit;
             (settings.drain, settings.open) = (drain.clone(), open);
-            settings.errors = match args.log_format {
-                LogFormat::Json => Errors::Logged,
-                // A server that finds a terminal there keeps it, unless someone looks.
-                LogFormat::Text if args.record.is_none() && args.ui.is_none() => Errors::Shared,
-                LogFormat::Text => Errors::Passed,
+            settings.stderr = match args.log_format {
+                LogFormat::Json => StderrMode::Logged,
+                // If standard error is a terminal, the server should see one too, unless its output
+                // is recorded.
+                LogFormat::Text if args.record.is_none() && args.ui.is_none() => {
+                    StderrMode::Inherited
+                }
+                LogFormat::Text => StderrMode::Passed,
             };
             run_stdio(&command, &tap, &settings)
         }
@@ -170,20 +173,22 @@ fn style_of(args: &ProxyArgs) -> ReportStyle {
     }
 }
 
-/// Passes the traffic of one client on our standard streams.
+/// Relays for one client on our standard streams.
 fn run_stdio(command: &[OsString], tap: &Tap, settings: &StdioSettings) -> anyhow::Result<Outcome> {
     let Some((program, arguments)) = command.split_first() else {
-        return Err(Failure::new("no server to start").hint("name it after `--`").into());
+        return Err(Failure::new("no server to start")
+            .hint("give the command that starts it after `--`")
+            .into());
     };
     let status = stdio::run(program, arguments, tap, settings)?;
     Ok(match settings.drain.phase() {
         Phase::Serving => Outcome::Exit(code_of(status)),
-        // It ended because we were told to, and that went well.
+        // It ended because the proxy was asked to stop, which is not a failure.
         Phase::Draining | Phase::Stopping | Phase::Forced => Outcome::Clean,
     })
 }
 
-/// The exit code that a shell would show.
+/// The exit code as a shell would report it.
 fn code_of(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| signal_of(status).map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1)

@@ -9,7 +9,7 @@ use crate::{
     selector::{Rank, Selector},
 };
 
-/// What the proxy does about what it finds, and which settings have no effect, one sentence each.
+/// The policy on findings, and explanations of settings that have no effect, one sentence each.
 pub(super) fn policy(
     typed: Option<Enforced>,
     config: &ProxyConfig,
@@ -49,7 +49,7 @@ fn with_levels(policy: Policy, side: Side, levels: &Levels<Action>) -> Policy {
     })
 }
 
-/// Why a level for messages of `side`, or of both, changes nothing.
+/// Explains why a level for messages of `side`, or of both sides, has no effect.
 fn why_without_effect(
     Selector { text, rules, .. }: &Selector,
     action: Action,

@@ -1,10 +1,10 @@
 use std::{env, ffi::OsStr, path::Path};
 
-/// Whether there is such a program, without starting it. Where that cannot be told, it may be there.
+/// Whether a program exists, without starting it. True if that cannot be determined.
 pub(super) fn is_there(program: &OsStr) -> bool {
     let path = Path::new(program);
     if cfg!(not(unix)) {
-        // Names there have endings that may be left out.
+        // On Windows the extension may be left out.
         return true;
     }
     if path.components().count() > 1 || path.is_absolute() {
@@ -26,7 +26,7 @@ mod tests {
             ("/bin/sh", true),
             ("no-such-server", false),
             ("/no/such/server", false),
-            // Folders are not programs.
+            // Directories are not programs.
             ("/bin", false),
             ("./no-such-server", false),
         ] {

@@ -8,7 +8,7 @@ use mcp_proxy::{
 
 use crate::{args::ProxyArgs, failure::Failure};
 
-/// Passes the traffic of the client on our standard streams to a server at a URL.
+/// Relays between the client on our standard streams and a server at a URL.
 pub(super) fn run(
     url: &str,
     access: &Access,
@@ -21,7 +21,7 @@ pub(super) fn run(
     let remote = Remote::answering(url, limit, timeout, access).map_err(|error| {
         Failure::new("the server cannot be used")
             .because(error)
-            .hint("its URL is like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
+            .hint("write its URL like http://127.0.0.1:3000/mcp or ws://127.0.0.1:3000/mcp")
     })?;
     let mut settings = RemoteSettings::default();
     settings.max_line = limit;

@@ -1,4 +1,4 @@
-//! What a proxy says on standard error while it runs.
+//! What a proxy prints on standard error while it runs.
 
 use std::{
     collections::BTreeMap,
@@ -10,17 +10,17 @@ use std::{
 
 use mcp_core::Side;
 use mcp_jsonrpc::MessageKind;
-use mcp_proxy::{Counts, Observation, Passage, Watcher};
+use mcp_proxy::{Counts, Observation, TapEvent, Watcher};
 use mcp_rules::{Finding, Limits, LineReader, Severity};
 
 use crate::{
-    live::{LiveView, Passing},
+    live::{LiveEntry, LiveView},
     plan::Verbosity,
     style::{Palette, stderr_width},
     text::{counted, shown_path, visible},
 };
 
-/// Findings of one rule and side that are shown; more would be of no use.
+/// Maximum findings shown per rule and side.
 const ALIKE: u64 = 10;
 
 /// Prints findings as they come, and a summary.
@@ -38,7 +38,7 @@ pub(super) enum ReportStyle {
     Findings,
     /// Findings, one per line, for programs.
     Json,
-    /// The same, and everything else as log entries.
+    /// Findings as JSON, and everything else as log entries.
     Log,
     /// Every message, with its findings.
     EveryMessage,
@@ -51,7 +51,7 @@ impl Report {
         Report { palette, verbosity, style, alike: Arc::default() }
     }
 
-    /// What sees the traffic, unless nothing is to be printed.
+    /// The watcher that prints, unless nothing is to be printed.
     pub(super) fn watcher(&self, limits: &Limits) -> Option<Watcher> {
         if self.verbosity == Verbosity::Quiet {
             return None;
@@ -59,11 +59,11 @@ impl Report {
         match self.style {
             ReportStyle::Json => return Some(Box::new(print_json)),
             ReportStyle::Log => {
-                return Some(Box::new(|passage| {
-                    print_json(passage);
-                    if !passage.refusals.is_empty() {
-                        let what = held_back(passage);
-                        tracing::info!(line = passage.number, "a message was {what}");
+                return Some(Box::new(|event| {
+                    print_json(event);
+                    if !event.refusals.is_empty() {
+                        let what = held_back(event);
+                        tracing::info!(line = event.number, "a message was {what}");
                     }
                 }));
             }
@@ -71,11 +71,11 @@ impl Report {
             ReportStyle::Findings => {}
         }
         let (palette, alike) = (self.palette, Arc::clone(&self.alike));
-        Some(Box::new(move |passage| {
+        Some(Box::new(move |event| {
             let mut alike = alike.lock().unwrap_or_else(PoisonError::into_inner);
-            let text = described(passage, &palette, &mut alike);
+            let text = described(event, &palette, &mut alike);
             if !text.is_empty() {
-                // If nobody listens, the traffic still has to pass.
+                // If standard error is closed, the traffic still has to pass.
                 let _ = io::stderr().write_all(text.as_bytes());
             }
         }))
@@ -85,27 +85,27 @@ impl Report {
     fn tail(&self, limits: &Limits) -> Watcher {
         let view = LiveView { palette: self.palette, width: stderr_width() };
         let mut reader = LineReader::new(limits);
-        Box::new(move |passage| {
-            let findings: Vec<Finding> = passage.findings.iter().copied().cloned().collect();
-            let mut text = if passage.line.is_empty() {
+        Box::new(move |event| {
+            let findings: Vec<Finding> = event.findings.iter().copied().cloned().collect();
+            let mut text = if event.line.is_empty() {
                 findings.iter().map(|finding| view.finding(0, finding)).collect()
             } else {
-                let answered = match passage.messages {
+                let answered = match event.messages {
                     [one] if one.kind == Some(MessageKind::Response) => one.method.as_deref(),
                     _ => None,
                 };
-                reader.read(passage.line, |line| {
-                    view.show(&Passing::of(line, answered), passage.number, &findings)
+                reader.read(event.line, |line| {
+                    view.show(&LiveEntry::of(line, answered), event.number, &findings)
                 })
             };
-            if !passage.refusals.is_empty() {
-                let _ = writeln!(text, "    {}", held_back(passage));
+            if !event.refusals.is_empty() {
+                let _ = writeln!(text, "    {}", held_back(event));
             }
             let _ = io::stderr().write_all(text.as_bytes());
         })
     }
 
-    /// Prints what all of it came to.
+    /// Prints the summary.
     pub(super) fn finish(&self, counts: &Counts, records: &[PathBuf]) {
         if self.verbosity == Verbosity::Quiet || self.style == ReportStyle::Json {
             return;
@@ -129,9 +129,9 @@ impl Report {
     }
 }
 
-fn print_json(passage: &Passage<'_>) {
-    for finding in passage.findings {
-        let mut line = match upstream(passage) {
+fn print_json(event: &TapEvent<'_>) {
+    for finding in event.findings {
+        let mut line = match upstream(event) {
             Some(upstream) => serde_json::to_vec(&OfUpstream { upstream, finding }),
             None => serde_json::to_vec(finding),
         }
@@ -150,28 +150,28 @@ struct OfUpstream<'a> {
 }
 
 /// The server whose traffic it is, if there are several.
-fn upstream<'p>(passage: &Passage<'p>) -> Option<&'p str> {
-    passage.observation.and_then(Observation::upstream).map(|name| &**name)
+fn upstream<'p>(event: &TapEvent<'p>) -> Option<&'p str> {
+    event.observation.and_then(Observation::upstream).map(|name| &**name)
 }
 
-fn described(passage: &Passage<'_>, palette: &Palette, alike: &mut BTreeMap<Kind, u64>) -> String {
+fn described(event: &TapEvent<'_>, palette: &Palette, alike: &mut BTreeMap<Kind, u64>) -> String {
     let mut text = String::new();
-    for finding in passage.findings {
+    for finding in event.findings {
         let count = alike.entry((finding.rule.name, finding.at_fault)).or_default();
         *count += 1;
         if *count <= ALIKE {
-            describe(finding, upstream(passage), palette, &mut text);
+            describe(finding, upstream(event), palette, &mut text);
         }
     }
-    if !passage.refusals.is_empty() {
-        let what = held_back(passage);
-        let _ = writeln!(text, "plumb: message {} was {what}", passage.number);
+    if !event.refusals.is_empty() {
+        let what = held_back(event);
+        let _ = writeln!(text, "plumb: message {} was {what}", event.number);
     }
     text
 }
 
-fn held_back(passage: &Passage<'_>) -> &'static str {
-    if passage.passes_in_part { "passed on in part" } else { "held back" }
+fn held_back(event: &TapEvent<'_>) -> &'static str {
+    if event.passes_in_part { "passed on in part" } else { "held back" }
 }
 
 fn describe(finding: &Finding, upstream: Option<&str>, palette: &Palette, out: &mut String) {
@@ -226,8 +226,8 @@ fn summary(counts: &Counts) -> String {
     );
     for (count, what) in [
         (counts.rejected, "held back"),
-        (counts.unjudged, "not judged: they came too fast"),
-        (counts.lost, "neither judged nor recorded: they came too fast"),
+        (counts.unjudged, "not judged because they came too fast"),
+        (counts.lost, "neither judged nor recorded because they came too fast"),
     ] {
         if count > 0 {
             let _ = write!(text, ", {count} {what}");

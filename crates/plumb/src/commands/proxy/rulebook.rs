@@ -13,7 +13,7 @@ use crate::{
     plan::JudgingPlan,
 };
 
-/// What a proxy goes by, as the command line, plumb.toml and schemas say.
+/// The rules of a proxy, from the command line, plumb.toml and schemas.
 pub(super) struct Rulebook {
     pub(super) engine: Arc<Engine>,
     pub(super) policy: Policy,
@@ -21,17 +21,17 @@ pub(super) struct Rulebook {
     pub(super) config: Config,
 }
 
-/// What cannot change while a proxy runs.
+/// Settings that cannot change while a proxy runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fixed {
     pub(super) limits: Limits,
     pub(super) revision: Option<Revision>,
-    /// Whose messages are held back, by `Side as usize`.
+    /// Whether messages of a side are held back, by `Side as usize`.
     enforced: [bool; 2],
 }
 
 impl Rulebook {
-    /// Reads everything. If `fixed` is given, it stays as it is.
+    /// Reads all settings. If `fixed` is given, those settings are kept.
     pub(super) fn read(
         args: &ProxyArgs,
         notes: &Notes,
@@ -67,11 +67,11 @@ impl Rulebook {
     }
 }
 
-/// The lock that the server is held to.
+/// The lock to compare the server with.
 fn locked(args: &ProxyArgs, settings: &Settings) -> anyhow::Result<Option<Lock>> {
     let Some(path) = &args.locked else { return Ok(None) };
     if !settings.looks_at(&behaviour::LOCK_DRIFT) {
-        return Err(Failure::new("with this profile nothing is compared with a lock")
+        return Err(Failure::new("this profile does not compare servers with a lock")
             .hint("leave out `--locked`, or choose a profile that judges conversations")
             .into());
     }
@@ -79,7 +79,7 @@ fn locked(args: &ProxyArgs, settings: &Settings) -> anyhow::Result<Option<Lock>>
 }
 
 impl Fixed {
-    /// The settings that would have to change.
+    /// The names of settings that differ.
     fn differences(&self, other: &Fixed) -> Vec<&'static str> {
         [
             (self.limits != other.limits, "limits"),

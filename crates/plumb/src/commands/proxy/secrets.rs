@@ -1,4 +1,4 @@
-//! Files with tokens, headers, certificates and keys.
+//! Reads files with tokens, headers, certificates and keys.
 
 use std::{fs::File, io::Read as _, path::Path, sync::Arc};
 
@@ -6,10 +6,10 @@ use http::{HeaderName, HeaderValue};
 
 use crate::{failure::Failure, text::shown_path};
 
-/// No such file is longer.
+/// Maximum size of such a file.
 const LONGEST: u64 = 1 << 20;
 
-/// The content of a file that holds `what`.
+/// Reads a file; `what` names its content in errors.
 pub(super) fn read(path: &Path, what: &str) -> anyhow::Result<Vec<u8>> {
     let failed = || Failure::new(format!("could not read the {what} in {}", shown_path(path)));
     let mut content = Vec::new();
@@ -22,20 +22,20 @@ pub(super) fn read(path: &Path, what: &str) -> anyhow::Result<Vec<u8>> {
     Ok(content)
 }
 
-/// The token in a file.
+/// Reads a token from a file.
 pub(super) fn token(path: &Path) -> anyhow::Result<Arc<str>> {
     let content = read(path, "token")?;
     let token = content.trim_ascii();
     match std::str::from_utf8(token) {
         Ok(text) if !token.is_empty() && token.iter().all(u8::is_ascii_graphic) => Ok(text.into()),
-        _ => Err(Failure::new(format!("{} holds no token", shown_path(path)))
+        _ => Err(Failure::new(format!("{} does not contain a token", shown_path(path)))
             .hint("write one line of letters, digits and punctuation to it")
             .into()),
     }
 }
 
-/// The headers in a file: a line each, `Name: value`. Blank lines and those that begin with `#` say
-/// nothing.
+/// Reads headers from a file, one `Name: value` per line. Blank lines and lines that begin with `#`
+/// are ignored.
 pub(super) fn headers(path: &Path) -> anyhow::Result<Vec<(HeaderName, HeaderValue)>> {
     let content = read(path, "headers")?;
     let mut headers = Vec::new();
@@ -44,9 +44,9 @@ pub(super) fn headers(path: &Path) -> anyhow::Result<Vec<(HeaderName, HeaderValu
         if line.is_empty() || line.starts_with(b"#") {
             continue;
         }
-        // What is there is not repeated: it may be a secret.
+        // The error does not repeat the line, which may be a secret.
         let header = header(line).ok_or_else(|| {
-            Failure::new(format!("line {number} of {} is no header", shown_path(path)))
+            Failure::new(format!("line {number} of {} is not a header", shown_path(path)))
                 .hint("write `Name: value`")
         })?;
         headers.push(header);

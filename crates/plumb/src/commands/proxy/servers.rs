@@ -1,4 +1,4 @@
-//! The servers that traffic is passed to.
+//! The servers behind the proxy.
 
 use std::{
     collections::BTreeSet,
@@ -20,7 +20,7 @@ use crate::{
 /// A server, and how to reach it.
 #[derive(Debug)]
 pub(super) struct Server {
-    /// Where clients find it, if there are several.
+    /// The path prefix that leads to it, if there are several.
     pub(super) prefix: Option<Prefix>,
     pub(super) target: Target,
     pub(super) access: Access,
@@ -30,7 +30,7 @@ pub(super) struct Server {
 #[derive(Debug)]
 pub(super) enum Target {
     Url(String),
-    /// It has to be started. Never empty.
+    /// The command that starts it. Never empty.
     Command(Vec<OsString>),
 }
 
@@ -41,7 +41,7 @@ impl Server {
     }
 }
 
-/// The servers that the command line names, or else those of `plumb.toml`.
+/// The servers given on the command line, or else those in plumb.toml.
 pub(super) fn chosen(args: &ProxyArgs, config: &Config) -> anyhow::Result<Vec<Server>> {
     let servers = if !args.command.is_empty() {
         let (target, access) = (Target::Command(args.command.clone()), Access::default());
@@ -63,8 +63,8 @@ fn named(args: &ProxyArgs) -> anyhow::Result<Vec<Server>> {
         ca: args.upstream_ca.clone(),
     };
     if args.upstream.len() > 1 && !credentials.is_empty() {
-        return Err(Failure::new("credentials for which server?")
-            .hint("write each server with its own to plumb.toml, as [[proxy.upstream]]")
+        return Err(Failure::new("credentials given, but there are several servers")
+            .hint("move the servers with their credentials to [[proxy.upstream]] in plumb.toml")
             .into());
     }
     let access = credentials.read()?;
@@ -99,14 +99,14 @@ fn configured_server(upstream: &UpstreamConfig, directory: &Path) -> anyhow::Res
 
 fn check(servers: &[Server], args: &ProxyArgs) -> anyhow::Result<()> {
     if servers.is_empty() {
-        return Err(Failure::new("there is no server to pass traffic to")
-            .hint("name a command after `--`, a URL with --upstream, or write them to plumb.toml")
+        return Err(Failure::new("no server given")
+            .hint("give a command after `--`, a URL with --upstream, or [[proxy.upstream]] in plumb.toml")
             .into());
     }
     let has_prefix = servers.iter().any(|server| server.prefix.is_some());
     if args.listen.is_none() && (has_prefix || servers.len() > 1) {
-        return Err(Failure::new("a client on the standard streams has one server")
-            .hint("serve several servers with --listen ADDRESS")
+        return Err(Failure::new("a client on the standard streams can only use one server")
+            .hint("use --listen ADDRESS to serve several servers")
             .into());
     }
     if servers.len() == 1 {
@@ -115,12 +115,12 @@ fn check(servers: &[Server], args: &ProxyArgs) -> anyhow::Result<()> {
     let mut seen = BTreeSet::new();
     for server in servers {
         let Some(prefix) = &server.prefix else {
-            return Err(Failure::new("one of several servers has no prefix")
+            return Err(Failure::new("a server has no prefix, but there are several")
                 .hint("write it like --upstream /files=http://127.0.0.1:3000/mcp")
                 .into());
         };
         if !seen.insert(prefix) {
-            return Err(Failure::new(format!("several servers have the prefix {prefix}"))
+            return Err(Failure::new(format!("the prefix {prefix} is used for several servers"))
                 .hint("give each a prefix of its own")
                 .into());
         }
@@ -128,7 +128,7 @@ fn check(servers: &[Server], args: &ProxyArgs) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the credentials for a server are.
+/// The sources of credentials for a server.
 struct Credentials<'a> {
     token: Option<PathBuf>,
     headers: Option<PathBuf>,
@@ -155,7 +155,8 @@ impl Credentials<'_> {
                     .hint("set it to the value of the header")
             })?;
             let value = HeaderValue::from_bytes(value.as_encoded_bytes()).map_err(|error| {
-                Failure::new(format!("{variable} cannot be the value of a header")).because(error)
+                Failure::new(format!("the value of {variable} is not a valid header value"))
+                    .because(error)
             })?;
             access = access.header(name.clone(), value)?;
         }

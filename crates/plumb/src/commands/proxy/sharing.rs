@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
 
-/// What replicas of a proxy have in common.
+/// What replicas of a proxy share.
 #[derive(Debug)]
 pub(super) struct Sharing<'a> {
     args: &'a ProxyArgs,
@@ -25,7 +25,7 @@ pub(super) struct Sharing<'a> {
 }
 
 impl<'a> Sharing<'a> {
-    /// Nothing, unless the arguments say so.
+    /// Reads the arguments; `None` if there are no replicas.
     pub(super) fn of(
         args: &'a ProxyArgs,
         servers: &[Server],
@@ -39,8 +39,8 @@ impl<'a> Sharing<'a> {
         }
         let shares = args.store.is_some() || args.store_key_file.is_some();
         if args.advertise.is_some() && !shares {
-            return Err(Failure::new("there is nothing to share with other replicas")
-                .hint("name what they have in common with --store or --store-key-file")
+            return Err(Failure::new("--advertise has no effect without a store or a key")
+                .hint("add --store or --store-key-file")
                 .into());
         }
         let is_there = |server: &Server| match &server.target {
@@ -66,39 +66,40 @@ impl<'a> Sharing<'a> {
         self.has_sessions_here
     }
 
-    /// What all replicas know of sessions. Those whose servers are here are known to one replica only.
+    /// The store of what all replicas know about sessions. A session whose server runs here is
+    /// known to this replica only.
     pub(super) fn memory(&self) -> Option<Box<dyn SessionStore>> {
         let (url, settings) = self.store.as_ref().filter(|_| self.has_sessions_there)?;
-        // The URL was checked.
+        // The URL was checked before.
         let store = RedisStore::new(url, settings.clone()).ok()?;
         Some(Box::new(store))
     }
 
-    /// The seal for the ids of sessions that one replica has.
+    /// The seal for ids of sessions that live in one replica.
     pub(super) fn seal(&self) -> anyhow::Result<SessionSeal> {
         if let Some(path) = &self.args.store_key_file {
             return read_key(path);
         }
         let Some((url, settings)) = &self.store else {
-            return Err(Failure::new("replicas need a key in common")
-                .hint("name a file with --store-key-file, or a store with --store")
+            return Err(Failure::new("replicas need a shared key")
+                .hint("add --store-key-file or --store")
                 .into());
         };
         let key = open(url, settings.clone())?.sealing_key().map_err(|error| {
             Failure::new("the key for session ids could not be read from the store")
-                .hint("start the store first, or name a file with --store-key-file")
+                .hint("start the store first, or use --store-key-file")
                 .because(error)
         })?;
         Ok(SessionSeal::new(&key)?)
     }
 
-    /// Where other replicas reach this one.
+    /// The address at which other replicas reach this one.
     pub(super) fn address(&self, listening: SocketAddr) -> anyhow::Result<String> {
         match &self.args.advertise {
             Some(address) => Ok(address.clone()),
             None if listening.ip().is_unspecified() => {
                 Err(Failure::new(format!("other replicas cannot reach this one at `{listening}`"))
-                    .hint("say where they can with --advertise HOST:PORT")
+                    .hint("add --advertise HOST:PORT")
                     .into())
             }
             None => Ok(listening.to_string()),
@@ -107,12 +108,12 @@ impl<'a> Sharing<'a> {
 }
 
 fn open(url: &str, settings: StoreSettings) -> anyhow::Result<RedisStore> {
-    // The URL may hold a password, and is not shown.
+    // The error does not show the URL, which may hold a password.
     let opened = RedisStore::new(url, settings);
     Ok(opened.map_err(|error| Failure::new("the session store cannot be used").because(error))?)
 }
 
-/// Whether it is a host with a port.
+/// Whether a text is a host with a port.
 fn is_address(text: &str) -> bool {
     let parts = text.rsplit_once(':');
     parts.is_some_and(|(host, port)| {
@@ -127,9 +128,9 @@ fn read_key(path: &Path) -> anyhow::Result<SessionSeal> {
         Failure::new(format!("could not read the key in {}", shown_path(path))).because(error)
     })?;
     let seal = SessionSeal::new(text.trim_ascii()).map_err(|error| {
-        Failure::new(format!("{} holds no key", shown_path(path)))
-            .because(error)
-            .hint("make one with `openssl rand -base64 32`, the same for all replicas")
+        Failure::new(format!("{} does not contain a key", shown_path(path))).because(error).hint(
+            "create one with `openssl rand -base64 32`, and use the same file for all replicas",
+        )
     })?;
     Ok(seal)
 }

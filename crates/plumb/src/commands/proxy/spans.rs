@@ -7,7 +7,7 @@ use mcp_proxy::{
 
 use crate::{failure::Failure, plan::Verbosity, text::counted};
 
-/// Exports spans, if there is a collector.
+/// The span exporter, if there is a collector.
 pub(super) struct Spans(Option<Exporter>);
 
 impl Spans {
@@ -27,7 +27,7 @@ impl Spans {
         self.0.as_ref().map(Exporter::watcher)
     }
 
-    /// Sends what is left. The tap must have ended.
+    /// Sends the remaining spans. The tap must have been finished.
     pub(super) fn finish(self, verbosity: Verbosity) {
         let Some(counts) = self.0.map(Exporter::finish) else { return };
         if counts.dropped() > 0 && verbosity != Verbosity::Quiet {

@@ -1,4 +1,4 @@
-//! Who sees and records the traffic of each server.
+//! The taps that see and record the traffic of each server.
 
 use std::{
     hash::RandomState,
@@ -16,7 +16,7 @@ use crate::{args::ProxyArgs, failure::Failure, text::shown_path};
 /// One tap for everything, or one for each server if each has a recording of its own.
 pub(super) struct Taps {
     first: Tap,
-    /// Those of the other servers, by name.
+    /// The taps of the other servers, by name.
     others: Vec<(Arc<str>, Tap)>,
     records: Vec<PathBuf>,
 }
@@ -72,7 +72,7 @@ fn begin(path: &Path, server: Option<&str>, args: &ProxyArgs) -> anyhow::Result<
         let place = shown_path(path);
         Failure::new(format!("could not record to {place}"))
             .because(error)
-            .hint("name a file or a directory that you may write to")
+            .hint("choose a file or directory that you can write to")
     })?;
     if !args.redact && args.redact_pointer.is_empty() {
         return Ok(recorder);
@@ -82,21 +82,21 @@ fn begin(path: &Path, server: Option<&str>, args: &ProxyArgs) -> anyhow::Result<
     Ok(recorder.redacting(patterns.fold(redactor, Redactor::pointer)))
 }
 
-/// How recordings are divided.
+/// How to divide recordings into files.
 fn settings(args: &ProxyArgs) -> anyhow::Result<RecordSettings> {
     let mut settings = RecordSettings::default();
     settings.max_size = args.record_max_size;
     settings.per_conversation = args.record_per_session;
     settings.keep = args.record_keep.map(usize::from);
     if settings.keep.is_some() && settings.max_size.is_none() && !settings.per_conversation {
-        return Err(Failure::new("--record-keep has nothing to count")
+        return Err(Failure::new("--record-keep needs recordings in several files")
             .hint("add --record-max-size or --record-per-session")
             .into());
     }
     Ok(settings)
 }
 
-/// The name of a recording that begins now.
+/// A file name for a recording that starts now.
 #[expect(clippy::disallowed_methods, reason = "recordings are named after their beginning")]
 pub(crate) fn record_name() -> String {
     let time = humantime::format_rfc3339_seconds(SystemTime::now()).to_string().replace(':', "");

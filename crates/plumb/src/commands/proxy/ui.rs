@@ -11,7 +11,7 @@ use crate::{args::ProxyArgs, commands::page::Page};
 pub(super) struct Ui(Option<Log>);
 
 impl Ui {
-    /// Begins to serve the page, if there is an address. Ends with the process.
+    /// Starts serving the page, if there is an address, until the process ends.
     pub(super) fn start(
         args: &ProxyArgs,
         servers: &[Server],
@@ -26,7 +26,7 @@ impl Ui {
         Ok(Ui(Some(log)))
     }
 
-    /// Shows what passes.
+    /// A watcher that shows the traffic on the page.
     pub(super) fn watcher(&self, limits: &Limits) -> Option<Watcher> {
         self.0.as_ref().map(|log| log.watcher(limits))
     }

@@ -6,8 +6,8 @@ use tokio::{
     sync::watch,
 };
 
-/// Threads that serve clients, one for each core, each with a runtime of its own: waking another
-/// thread takes longer than passing a message on.
+/// Threads that serve clients, one per core, each with its own runtime: waking another thread takes
+/// longer than forwarding a message.
 #[derive(Debug)]
 pub(super) struct Workers {
     threads: Vec<(Handle, JoinHandle<()>)>,
@@ -33,17 +33,17 @@ impl Workers {
         Ok(Workers { threads, end })
     }
 
-    /// Each with a service of its own.
+    /// A worker on each thread, with its own instance of the service.
     pub(super) fn serving<S: Servable>(&self, service: impl Fn() -> S) -> Vec<Worker<S>> {
         let handles = self.threads.iter().map(|(handle, _)| handle.clone());
         handles.map(|handle| Worker::on(handle, service())).collect()
     }
 
-    /// Ends them, and all that still runs on them.
+    /// Stops the threads, and everything that still runs on them.
     pub(super) fn end(self) {
         self.end.send_replace(true);
         for (_, thread) in self.threads {
-            // What panics there has been reported.
+            // A panic on the thread has been reported there.
             let _ = thread.join();
         }
     }

@@ -5,7 +5,8 @@ use std::{fmt::Write as _, sync::Arc};
 use mcp_probe::{
     Report, Reporter, Settings, Target,
     client::{
-        self, Acquaintance, ClientRun, ClientRunError, ClientSettings, ClientUnderTest, Meeting,
+        self, ClientOverview, ClientRun, ClientRunError, ClientSettings, ClientUnderTest,
+        ConnectVia,
     },
 };
 use mcp_rules::Engine;
@@ -20,10 +21,10 @@ use crate::{
 /// The hidden command that clients start.
 const SERVER_COMMAND: &str = "test-server";
 
-/// Is the server that a client under test starts.
+/// Runs as the server that a client under test starts.
 pub(crate) fn test_server(args: &TestServerArgs) -> anyhow::Result<Outcome> {
     client::relay(&args.address, &args.token).map_err(|error| {
-        Failure::new("the test that this server belongs to cannot be reached").because(error)
+        Failure::new("could not reach the test that this server belongs to").because(error)
     })?;
     Ok(Outcome::Clean)
 }
@@ -38,12 +39,12 @@ pub(super) async fn run(
 ) -> anyhow::Result<Report> {
     let Target::Command(launch) = target else {
         let failure = Failure::new("no client to test");
-        return Err(failure.hint("name the program that starts it after `--`").into());
+        return Err(failure.hint("give the command that starts it after `--`").into());
     };
     let own = std::env::current_exe()?;
     let client = ClientUnderTest {
         launch: launch.clone(),
-        meeting: if args.stdio { Meeting::Streams } else { Meeting::Either },
+        connect_via: if args.stdio { ConnectVia::OwnStreams } else { ConnectVia::CommandOrUrl },
         server: vec![own.into(), SERVER_COMMAND.into()],
     };
     let settings = ClientSettings {
@@ -56,22 +57,22 @@ pub(super) async fn run(
     ClientRun::new(client, engine, settings).run(reporter).await.map_err(untestable)
 }
 
-/// What a client is called, and what it does, a line for each.
-pub(super) fn introduction(acquaintance: &Acquaintance) -> (String, Vec<String>) {
-    let Some((_, met)) = acquaintance.met.last_key_value() else { return Default::default() };
-    let text = |name: &str| met.client[name].as_str().unwrap_or("?");
+/// The name of a client, and lines that describe its behaviour.
+pub(super) fn describe(overview: &ClientOverview) -> (String, Vec<String>) {
+    let Some((_, normal)) = overview.normal.last_key_value() else { return Default::default() };
+    let text = |name: &str| normal.client[name].as_str().unwrap_or("?");
     let name = format!("{} {}", text("name"), text("version"));
-    let revisions: Vec<&str> = acquaintance.met.keys().map(|revision| revision.as_str()).collect();
-    let mut lines = vec![format!("speaks {} over {}", revisions.join(", "), acquaintance.wire)];
-    for (revision, reason) in &acquaintance.refused {
+    let revisions: Vec<&str> = overview.normal.keys().map(|revision| revision.as_str()).collect();
+    let mut lines = vec![format!("speaks {} over {}", revisions.join(", "), overview.wire)];
+    for (revision, reason) in &overview.refused {
         lines.push(format!("not {revision}: {reason}"));
     }
-    let requests: Vec<&str> = met.requests.iter().map(String::as_str).collect();
+    let requests: Vec<&str> = normal.requests.iter().map(String::as_str).collect();
     let mut habits = match &requests[..] {
-        [] => "asks for nothing".to_owned(),
-        _ => format!("asks for {}", requests.join(", ")),
+        [] => "sends no requests".to_owned(),
+        _ => format!("requests {}", requests.join(", ")),
     };
-    let _ = write!(habits, " and {}", if met.exits { "exits" } else { "stays" });
+    let _ = write!(habits, " and {}", if normal.exits { "exits" } else { "stays" });
     lines.push(habits);
     (name, lines)
 }
@@ -81,7 +82,7 @@ fn untestable(error: ClientRunError) -> anyhow::Error {
     match error {
         ClientRunError::Start(error) => Failure::new(message)
             .because(error)
-            .hint("name it after `--` as you would start it, without a shell")
+            .hint("give the command that starts it after `--`; no shell is involved")
             .into(),
         ClientRunError::NoContact { exit, stderr } => {
             let mut hint = "write {server} where it takes the command of a server, {url} where it \
@@ -107,5 +108,5 @@ fn untestable(error: ClientRunError) -> anyhow::Error {
 fn last_words(stderr: &str) -> Option<String> {
     let said: Vec<&str> = stderr.trim_end().lines().rev().take(5).collect();
     let said: Vec<&str> = said.into_iter().rev().collect();
-    (!said.is_empty()).then(|| format!("it said: {}", visible_lines(&said.join("\n"))))
+    (!said.is_empty()).then(|| format!("its standard error: {}", visible_lines(&said.join("\n"))))
 }

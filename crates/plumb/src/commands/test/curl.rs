@@ -1,11 +1,11 @@
-//! HTTP requests of a conversation as commands for a shell.
+//! HTTP requests of a conversation as curl commands.
 
 use mcp_probe::{Failure, Phase};
 use serde_json::Value;
 
 use super::{exchange, repeat::quoted};
 
-/// Commands for more than this many requests are not worth reading.
+/// Longer conversations are not shown as commands.
 const REQUESTS: usize = 12;
 /// Headers that curl sends by itself.
 const OWN: [&str; 3] = ["host", "content-length", "connection"];
@@ -19,7 +19,7 @@ struct Request {
     body: Option<String>,
 }
 
-/// The request that has failed, after those that open its session; of a walk, all that led to it.
+/// The failing request, after those that open its session; for a walk, all requests that led to it.
 /// `secrets` are the names of headers that were sent but not recorded.
 pub(super) fn snippet(failure: &Failure, phase: Phase, secrets: &[String]) -> Option<String> {
     let last = failure.finding.line.unwrap_or(failure.recording.len() as u64);
@@ -169,7 +169,7 @@ mod tests {
             lines[2],
             r#"curl -sSi http://localhost:1/mcp -H "Mcp-Session-Id: $SESSION" -H 'x-key: …' --data-binary '{"jsonrpc":"2.0","id":3,"method":"it'\''s"}'"#
         );
-        // Of a walk, every step counts.
+        // For a walk, every step is needed.
         assert_eq!(of(&requests, Phase::Stateful).unwrap().lines().count(), 4);
     }
 

@@ -1,4 +1,4 @@
-//! What was said before a failure.
+//! The messages around a failure.
 
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
@@ -7,23 +7,23 @@ use mcp_rules::message_of;
 use serde_json::Value;
 
 const LIMITS: Limits = Limits { max_bytes: usize::MAX, max_depth: 1024 };
-/// Lines of an exchange that are shown.
+/// Maximum lines of an exchange to show.
 const LINES: u64 = 4;
-/// Lines of a conversation that is shown from its beginning.
+/// Maximum lines of a walk, which is shown from its beginning.
 const CONVERSATION: u64 = 60;
-/// Lines of a conversation that is repeated from its beginning.
+/// Maximum lines of a conversation to repeat from its beginning.
 const SNIPPET: u64 = 40;
 
 /// A line of a conversation.
-pub(super) struct Said {
+pub(super) struct ShownLine {
     pub(super) line: u64,
     pub(super) from: Side,
-    /// The message as it was sent, to the byte as far as it is text; or what carried it.
+    /// The message exactly as sent, as far as it is text; or a description of the HTTP part.
     pub(super) text: String,
     pub(super) is_message: bool,
 }
 
-impl Said {
+impl ShownLine {
     pub(super) fn arrow(&self) -> &'static str {
         match self.from {
             Side::Client => "→",
@@ -32,32 +32,32 @@ impl Said {
     }
 }
 
-/// The lines up to that of the failure. Of a walk through everything, that is all of it.
-pub(super) fn of(failure: &Failure, phase: Phase) -> Vec<Said> {
+/// The lines up to that of the failure; for a walk, all of them.
+pub(super) fn of(failure: &Failure, phase: Phase) -> Vec<ShownLine> {
     let Some(line) = failure.finding.line else { return Vec::new() };
     let most = if phase == Phase::Stateful { CONVERSATION } else { LINES };
     let first = line.saturating_sub(most - 1).max(1);
     (first..=line).filter_map(|number| said(failure, number)).collect()
 }
 
-/// What the client has said up to the failure, if that is not much.
+/// The messages of the client up to the failure, if they are not too many.
 pub(super) fn of_client(failure: &Failure) -> Option<Vec<String>> {
     let last = last_line(failure);
     (last <= SNIPPET).then(|| said_by_client(failure, 1, last).map(|said| said.text).collect())
 }
 
-/// What the client must say for the failure to happen in a conversation that others have used
-/// before: what opens it, and the request that has failed with what was said since.
+/// The client messages that reproduce a failure in a conversation shared by several probes: the
+/// opening, and everything from the failing request on.
 pub(super) fn opening_and_call(failure: &Failure) -> Vec<String> {
     let last = last_line(failure);
-    let all: Vec<Said> = said_by_client(failure, 1, last).collect();
-    let opens = |said: &&Said| {
+    let all: Vec<ShownLine> = said_by_client(failure, 1, last).collect();
+    let opens = |said: &&ShownLine| {
         let method = method_of(&said.text);
         matches!(method.as_deref(), Some("initialize" | "notifications/initialized"))
     };
     let mut first = call_of(failure, &all, last).unwrap_or(last);
     first = first.min(failure.finding.related.as_ref().map_or(first, |related| {
-        // Far from each other, the one at fault counts.
+        // If the two are far apart, use the one at fault.
         if first.saturating_sub(related.line) < SNIPPET { related.line } else { first }
     }));
     let opening = all.iter().filter(opens).take_while(|said| said.line < first);
@@ -67,10 +67,10 @@ pub(super) fn opening_and_call(failure: &Failure) -> Vec<String> {
 
 /// The line of the request that a failure is about: the one it is on, the one that is answered
 /// there, or else the last one before it.
-fn call_of(failure: &Failure, all: &[Said], last: u64) -> Option<u64> {
+fn call_of(failure: &Failure, all: &[ShownLine], last: u64) -> Option<u64> {
     let there: Value = serde_json::from_str(&said(failure, last)?.text).unwrap_or_default();
     let answered = there.get("id").filter(|_| there.get("method").is_none());
-    let is_it = |said: &&Said| {
+    let is_it = |said: &&ShownLine| {
         let message: Value = serde_json::from_str(&said.text).unwrap_or_default();
         message.get("method").is_some() && message.get("id").is_some_and(|id| Some(id) == answered)
     };
@@ -82,7 +82,7 @@ fn last_line(failure: &Failure) -> u64 {
     failure.finding.line.unwrap_or(failure.recording.len() as u64)
 }
 
-fn said_by_client(failure: &Failure, first: u64, last: u64) -> impl Iterator<Item = Said> {
+fn said_by_client(failure: &Failure, first: u64, last: u64) -> impl Iterator<Item = ShownLine> {
     (first..=last)
         .filter_map(|number| said(failure, number))
         .filter(|said| said.from == Side::Client && said.is_message)
@@ -93,8 +93,8 @@ fn method_of(text: &str) -> Option<String> {
     Some(message["method"].as_str()?.to_owned())
 }
 
-/// What is on a line.
-pub(super) fn said(failure: &Failure, number: u64) -> Option<Said> {
+/// The message on a line.
+pub(super) fn said(failure: &Failure, number: u64) -> Option<ShownLine> {
     let line = failure.recording.line(number)?;
     let record: Value = serde_json::from_slice(&line).ok()?;
     let from = if record["from"] == "client" { Side::Client } else { Side::Server };
@@ -105,10 +105,10 @@ pub(super) fn said(failure: &Failure, number: u64) -> Option<Said> {
         (None, Some(raw)) => (raw.to_owned(), true),
         (None, None) => (format!("HTTP {}", http_of(&record["http"])), false),
     };
-    Some(Said { line: number, from, text, is_message })
+    Some(ShownLine { line: number, from, text, is_message })
 }
 
-/// What is worth showing of an exchange without a message.
+/// Describes an HTTP part without a message.
 fn http_of(http: &Value) -> String {
     let parts = ["method", "status", "sse", "body", "end"].iter().filter_map(|name| {
         let value = http.get(name)?;

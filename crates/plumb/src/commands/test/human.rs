@@ -1,9 +1,9 @@
-//! The report for people: a line for each probe as it runs, and failures in full.
+//! The human-readable report: a line for each probe as it runs, and failures in full.
 
 use std::{collections::BTreeMap, fmt::Write as _, io::Write as _};
 
 use mcp_core::Revision;
-use mcp_probe::{Event, Failure, Found, Outcome, Phase, Probe, Seed};
+use mcp_probe::{Discovery, Event, Failure, Outcome, Phase, Probe, Seed};
 use mcp_rules::Severity;
 
 use super::{
@@ -16,20 +16,20 @@ use crate::{
     text::{counted, shown_path, visible_lines, without_middle},
 };
 
-/// Columns of a message in an exchange.
+/// Maximum columns of a message in an exchange.
 const MESSAGE: usize = 160;
-/// Column at which revisions stand.
+/// Column of the revisions.
 const NAMES: usize = 44;
 
 pub(super) struct Human {
     palette: Palette,
     repeat: Repeat,
-    /// What was shown, and at which probe.
+    /// Failures already shown, and the probe they were shown for.
     shown: BTreeMap<Fingerprint, String>,
     passed: u64,
     failed: u64,
     skipped: u64,
-    /// Nobody reads it any more.
+    /// The reader of standard output has gone away.
     is_broken: bool,
 }
 
@@ -46,7 +46,7 @@ impl Human {
         }
     }
 
-    /// Names the server that comes next.
+    /// Prints the name of the next server.
     pub(super) fn title(&mut self, name: &str) {
         let Palette { bold, accent, .. } = self.palette;
         let name = visible_lines(name).replace('\n', " ");
@@ -56,9 +56,9 @@ impl Human {
     pub(super) fn event(&mut self, event: &Event<'_>) {
         match event {
             Event::Discovered(found) => self.discovered(found),
-            Event::Met(acquaintance) => {
+            Event::ClientDiscovered(overview) => {
                 let Palette { bold, .. } = self.palette;
-                let (name, lines) = client::introduction(acquaintance);
+                let (name, lines) = client::describe(overview);
                 self.print(&format!("{bold}{}{bold:#}", visible_lines(&name)));
                 for line in lines {
                     self.print(&format!("  {}", visible_lines(&line)));
@@ -86,13 +86,13 @@ impl Human {
         let Palette { bold, good, error, .. } = self.palette;
         let report = &tested.report;
         if !tested.left_out.is_empty() {
-            self.print(&format!("\n{bold}not called{bold:#}"));
+            self.print(&format!("\n{bold}tools not called{bold:#}"));
             for line in &tested.left_out {
                 self.print(&format!("  {}", visible_lines(line).replace('\n', " ")));
             }
         }
         if report.out_of_time {
-            self.print("\nthe time limit was reached; --time-limit gives more");
+            self.print("\nthe time limit was reached; use --time-limit to allow more");
         }
         let tint = if summary.errors > 0 { error } else { good };
         let mut counts = format!(
@@ -109,7 +109,7 @@ impl Human {
         if report.restarts > 0 {
             let _ = write!(counts, ", {}", counted(report.restarts as u64, "restart"));
         }
-        // Nothing is left to chance in a test of a client.
+        // Client tests make no random choices.
         let seed = if self.repeat.is_of_client() {
             String::new()
         } else {
@@ -118,11 +118,11 @@ impl Human {
         self.print(&format!("\n{tint}{counts}{tint:#}{seed}"));
         if let Some(directory) = recordings {
             let path = shown_path(directory.file("").parent().unwrap_or(std::path::Path::new("")));
-            self.print(&format!("recorded in {path}; `plumb check` reads it"));
+            self.print(&format!("conversations recorded in {path}, for `plumb check`"));
         }
     }
 
-    fn discovered(&mut self, found: &Found) {
+    fn discovered(&mut self, found: &Discovery) {
         let Palette { bold, dim, .. } = self.palette;
         let Some((_, offer)) = found.offers.last_key_value() else { return };
         let text = |name: &str| offer.server[name].as_str().unwrap_or("?").to_owned();
@@ -202,7 +202,7 @@ impl Human {
         let print = Fingerprint::of(finding);
         if let Some(before) = self.shown.get(&print) {
             let (severity, rule) = (word(finding.severity), finding.rule.name);
-            let line = format!("       {severity}[{rule}] as at {before}");
+            let line = format!("       {severity}[{rule}] same as for {before}");
             return self.print(&format!("{dim}{line}{dim:#}"));
         }
         self.shown.insert(print, format!("{name} {revision}"));

@@ -1,4 +1,4 @@
-//! Failures as findings at a place.
+//! Turns failures into located findings.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ impl Locator {
         Locator { file: format!("{probe}@{revision}").into() }
     }
 
-    /// What stands for a file: probe and revision.
+    /// The name used in place of a file: probe and revision.
     pub(super) fn file(&self) -> &str {
         &self.file
     }

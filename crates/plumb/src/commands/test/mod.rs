@@ -1,4 +1,4 @@
-//! Tests servers and clients actively.
+//! `plumb test`: tests servers and clients.
 
 mod client;
 mod curl;
@@ -41,7 +41,7 @@ use crate::{
     text::{counted, shown_path, visible_lines},
 };
 
-/// Tests a client, or one server, or all that plumb.toml names.
+/// Tests a client, one server, or all servers in plumb.toml.
 pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     let config = Config::chosen(&args.judging)?;
     let plan = JudgingPlan::new(&args.judging, &config)?;
@@ -55,7 +55,7 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
         (None, None) => None,
     };
     let fail_on = args.fail_on.or(config.fail_on).unwrap_or_default();
-    let bench = Bench {
+    let bench = TestSetup {
         args,
         message_bytes: plan.settings.limits.message_bytes,
         revision: plan.forced_revision,
@@ -72,7 +72,7 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
             Ok(None) => return Ok(INTERRUPTED),
             Err(error) if is_one => return Err(error),
             Err(error) => {
-                // The others are tested all the same.
+                // Go on with the other servers.
                 is_incomplete = true;
                 let error = error.context(format!("`{}` was not tested", name.unwrap_or_default()));
                 let text = failure::describe(&error, &Palette::of_stderr(color));
@@ -93,17 +93,17 @@ pub(crate) fn test(args: &TestArgs, color: Color) -> anyhow::Result<Outcome> {
     Ok(if fails { Outcome::Findings } else { Outcome::Clean })
 }
 
-/// What the tests of all servers have in common.
-struct Bench<'a> {
+/// What the tests of all servers share.
+struct TestSetup<'a> {
     args: &'a TestArgs,
     engine: Arc<Engine>,
-    /// The only one to test at.
+    /// The only revision to test at.
     revision: Option<Revision>,
     message_bytes: usize,
     palette: Palette,
 }
 
-impl Bench<'_> {
+impl TestSetup<'_> {
     /// Tests one server; `None` if the user has interrupted it.
     fn test(
         &self,
@@ -128,7 +128,7 @@ impl Bench<'_> {
         }
         let mut left_out = Vec::new();
         let mut reporter = |event: &Event<'_>| {
-            if let Event::LeftOut { what, reason, flag } = event {
+            if let Event::Skipped { what, reason, flag } = event {
                 let flag = if flag.is_empty() { String::new() } else { format!(" ({flag})") };
                 left_out.push(format!("{what}: {reason}{flag}"));
             }
@@ -200,11 +200,11 @@ impl Bench<'_> {
     }
 }
 
-/// Says which names were of no probe, and fails if none was.
+/// Reports names that match no probe, and fails if none matches.
 fn refuse_unknown(unknown: &[String], count: usize) -> anyhow::Result<()> {
     let names: Vec<String> =
         unknown.iter().map(|name| format!("`{}`", visible_lines(name))).collect();
-    let message = format!("no probe is called {}", names.join(" or "));
+    let message = format!("there is no probe {}", names.join(" or "));
     if unknown.is_empty() {
         return Ok(());
     }
@@ -213,11 +213,11 @@ fn refuse_unknown(unknown: &[String], count: usize) -> anyhow::Result<()> {
         return Ok(());
     }
     let hint =
-        "a test without --only shows the names; `--only ids` means all that begin with `ids/`";
+        "run the test without --only to see the names; `--only ids` runs all probes below `ids/`";
     Err(Failure::new(message).hint(hint).into())
 }
 
-/// Shows what was found, unless that was done while it was found.
+/// Writes the report, unless it was printed during the test.
 fn report(
     tested: &[Tested],
     summary: &Summary,
@@ -247,7 +247,7 @@ fn report(
     Ok(())
 }
 
-/// What a severity is called in a report.
+/// The word for a severity in a report.
 fn word(severity: Severity) -> &'static str {
     severity.as_str()
 }

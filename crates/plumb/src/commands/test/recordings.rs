@@ -1,4 +1,4 @@
-//! Keeps the conversations of a test.
+//! Saves the conversations of a test.
 
 use std::{
     fs,
@@ -10,7 +10,7 @@ use mcp_probe::Report;
 
 use crate::{failure::Failure, text::shown_path};
 
-/// Where conversations are kept.
+/// The directory for recordings of conversations.
 pub(super) struct Directory(PathBuf);
 
 impl Directory {
@@ -24,13 +24,13 @@ impl Directory {
         self.0.join(format!("{name}.jsonl"))
     }
 
-    /// Writes every conversation in which something was said.
+    /// Writes every conversation that has messages.
     pub(super) fn keep(&self, report: &Report) -> Result<(), Failure> {
         for recording in report.recordings.iter().filter(|recording| !recording.is_empty()) {
             let path = self.file(recording.name());
             let mut options = fs::OpenOptions::new();
             options.write(true).create(true).truncate(true);
-            // What passed may be secret.
+            // Messages may contain secrets.
             #[cfg(unix)]
             std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
             options
@@ -42,7 +42,7 @@ impl Directory {
     }
 }
 
-/// A name as that of a file.
+/// Turns a name into a file name.
 pub(super) fn file_name(name: &str) -> String {
     name.replace(|c: char| !c.is_ascii_alphanumeric() && !"-_".contains(c), "-")
 }
@@ -50,5 +50,5 @@ pub(super) fn file_name(name: &str) -> String {
 fn unwritable(path: &Path, error: std::io::Error) -> Failure {
     Failure::new(format!("could not record to {}", shown_path(path)))
         .because(error)
-        .hint("name a directory that you may write to")
+        .hint("choose a directory that you can write to")
 }

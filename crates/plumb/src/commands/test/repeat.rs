@@ -1,4 +1,4 @@
-//! How to repeat a failure.
+//! Commands that reproduce a failure.
 
 use std::ffi::OsStr;
 
@@ -9,7 +9,7 @@ use mcp_rules::{Setting, redact::names_secret};
 use super::{curl, exchange};
 use crate::{args::TestArgs, commands::server::ChosenServer};
 
-/// A longer snippet is not worth reading.
+/// Longer snippets are not shown.
 const SNIPPET: usize = 6_000;
 
 /// The command line of a test, to be repeated with one probe.
@@ -17,15 +17,15 @@ const SNIPPET: usize = 6_000;
 pub(super) struct Repeat {
     options: Vec<String>,
     target: String,
-    /// The server as a shell would start it; `None` at a URL.
+    /// The shell command that starts the server; `None` for a URL.
     command: Option<String>,
-    /// The names of headers whose values are not repeated.
+    /// The names of headers whose values are left out.
     secrets: Vec<String>,
     is_of_client: bool,
 }
 
 impl Repeat {
-    /// Everything that was typed and matters for one probe. Secrets are left out.
+    /// Collects the options that matter for a single probe. Secrets are left out.
     pub(super) fn new(args: &TestArgs, server: &ChosenServer) -> Repeat {
         let mut options = if args.client {
             vec!["--client".to_owned()]
@@ -97,12 +97,12 @@ impl Repeat {
         Repeat { options, target, command, secrets, is_of_client: args.client }
     }
 
-    /// Whether a client is tested.
+    /// Whether this is a test of a client.
     pub(super) fn is_of_client(&self) -> bool {
         self.is_of_client
     }
 
-    /// The server as it was named.
+    /// The server as the user gave it.
     pub(super) fn target(&self) -> &str {
         &self.target
     }
@@ -117,10 +117,10 @@ impl Repeat {
         )
     }
 
-    /// The same without plumb, if it is not too much: the client's lines for a pipe, or its requests
-    /// for curl.
+    /// A command that does not need plumb, if it is short enough: the client's lines piped into the
+    /// server, or its requests as curl commands.
     pub(super) fn snippet(&self, failure: &Failure, phase: Phase) -> Option<String> {
-        // A client takes no lines.
+        // A client cannot be driven by a pipe.
         if self.is_of_client {
             return None;
         }
@@ -134,7 +134,7 @@ impl Repeat {
             Some(format!("printf '%s\\n' {lines} | {command}")).filter(is_short)
         };
         exchange::of_client(failure).and_then(piped).or_else(|| {
-            // Every step of a walk counts.
+            // A walk needs every step.
             let call = (phase != Phase::Stateful).then(|| exchange::opening_and_call(failure));
             call.and_then(piped)
         })
@@ -147,7 +147,7 @@ fn assignment(name: &OsStr, value: &OsStr) -> String {
     format!("{name}={value}")
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 pub(super) fn quoted(word: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
     if !word.is_empty() && word.chars().all(is_plain) {

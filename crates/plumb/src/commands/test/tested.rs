@@ -1,4 +1,4 @@
-//! A server that was tested, for the reports.
+//! The results of one tested server, for the reports.
 
 use std::collections::BTreeSet;
 
@@ -7,20 +7,20 @@ use mcp_probe::{Failure, ProbeResult, Report};
 use super::{located::Locator, repeat::Repeat};
 use crate::{baseline::Baseline, report::Summary};
 
-/// What a test of one server has shown.
+/// The results of testing one server.
 pub(super) struct Tested {
     /// Its name in plumb.toml.
     pub(super) name: Option<String>,
     pub(super) report: Report,
     pub(super) repeat: Repeat,
-    /// What was not called, with the reason and the flag that would include it.
+    /// Tools that were not called, with the reason and the flag that includes them.
     pub(super) left_out: Vec<String>,
-    /// The failures that the baseline knows, by probe and failure.
+    /// The failures in the baseline, by index of probe and failure.
     known: BTreeSet<(usize, usize)>,
 }
 
 impl Tested {
-    /// Counts what was found; what is in the baseline is counted as known.
+    /// Counts the failures; those in the baseline count as known.
     pub(super) fn new(
         name: Option<String>,
         report: Report,
@@ -53,12 +53,12 @@ impl Tested {
         Tested { name, report, repeat, left_out, known }
     }
 
-    /// What stands for a file in reports.
+    /// Locates findings in reports, where a probe stands in for a file.
     pub(super) fn locator(&self, result: &ProbeResult) -> Locator {
         locator(self.name.as_deref(), result)
     }
 
-    /// Every probe, and its failures with whether the baseline knows them.
+    /// Every probe with its failures, and whether the baseline has them.
     pub(super) fn results(
         &self,
     ) -> impl Iterator<Item = (&ProbeResult, impl Iterator<Item = (&Failure, bool)>)> {

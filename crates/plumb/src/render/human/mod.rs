@@ -1,4 +1,4 @@
-//! For people, in the style of a good compiler.
+//! The human-readable format, in the style of compiler diagnostics.
 
 mod drawn;
 mod totals;
@@ -24,7 +24,7 @@ use crate::{
 /// Columns for the method and the id of a message.
 const TITLE: usize = 40;
 
-/// How to lay it out.
+/// Layout settings.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Look {
     pub(super) palette: Palette,
@@ -204,7 +204,7 @@ fn base_name(located: &Located) -> String {
     visible(name).into_owned()
 }
 
-/// Where to read more.
+/// Notes on where to read more.
 fn reading(finding: &Finding, room: usize) -> Vec<(Level<'static>, String)> {
     let mut notes = Vec::new();
     if let Some(url) = specification_url(finding.rule, finding.revision) {
@@ -217,7 +217,7 @@ fn reading(finding: &Finding, room: usize) -> Vec<(Level<'static>, String)> {
     notes
 }
 
-/// Which message it is.
+/// Identifies the message.
 fn details(located: &Located) -> String {
     let finding = &located.finding;
     let mut details = Vec::new();

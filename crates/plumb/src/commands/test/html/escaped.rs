@@ -2,7 +2,7 @@ use std::fmt::{self, Write as _};
 
 use mcp_core::is_invisible;
 
-/// Text as text: between tags, or between double quotes. What is unseen becomes visible.
+/// Escapes text for use between tags or double quotes. Invisible characters become visible.
 pub(super) struct Escaped<'t>(pub(super) &'t str);
 
 impl fmt::Display for Escaped<'_> {

@@ -1,4 +1,4 @@
-//! One fault: what is wrong and where, what was said, and how to see it again.
+//! One failure: what is wrong and where, the exchange, and how to reproduce it.
 
 use std::fmt::Write as _;
 
@@ -11,14 +11,14 @@ use crate::{
     text::{counted, without_middle},
 };
 
-/// Bytes of a message around a fault.
+/// Bytes of a message to show around a fault.
 const AROUND: usize = 300;
-/// Columns of any other message.
+/// Maximum columns of any other message.
 const MESSAGE: usize = 2_000;
-/// Columns of what is at fault.
+/// Maximum columns of the faulty part.
 const FAULT: usize = 1_200;
 
-/// A failure that is shown.
+/// A failure to show.
 pub(super) struct Shown<'t> {
     pub(super) server: &'t Tested,
     pub(super) result: &'t ProbeResult,
@@ -26,7 +26,7 @@ pub(super) struct Shown<'t> {
 }
 
 impl Shown<'_> {
-    /// Writes it; `places` are the probes that have found it, the first of which is shown.
+    /// Writes it; `places` are the probes that found it, the first of which is shown.
     pub(super) fn write(&self, page: &mut String, places: &[String]) {
         let finding = &self.failure.finding;
         let class = match finding.severity {
@@ -104,7 +104,7 @@ impl Shown<'_> {
         if exchange.is_empty() {
             return;
         }
-        page.push_str("<h4>What was said</h4>\n<ol class=\"exchange\">\n");
+        page.push_str("<h4>Exchange</h4>\n<ol class=\"exchange\">\n");
         for said in &exchange {
             let text = without_middle(&said.text, MESSAGE);
             let is_it = Some(said.line) == self.failure.finding.line;
@@ -124,7 +124,7 @@ impl Shown<'_> {
     fn repeat(&self, page: &mut String) {
         let repeat = &self.server.repeat;
         let line = repeat.line(&self.result.name, self.result.revision);
-        let _ = writeln!(page, "<h4>See it again</h4>\n<pre>{}</pre>", Escaped(&line));
+        let _ = writeln!(page, "<h4>Reproduce</h4>\n<pre>{}</pre>", Escaped(&line));
         if let Some(snippet) = repeat.snippet(self.failure, self.result.phase) {
             let _ = writeln!(
                 page,
@@ -133,6 +133,9 @@ impl Shown<'_> {
             );
         }
         let rule = self.failure.finding.rule.name;
-        let _ = writeln!(page, "<p class=\"dim\"><code>plumb explain {rule}</code> says more.</p>");
+        let _ = writeln!(
+            page,
+            "<p class=\"dim\"><code>plumb explain {rule}</code> explains the rule.</p>"
+        );
     }
 }

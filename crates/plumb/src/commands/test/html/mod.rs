@@ -119,12 +119,12 @@ fn counts(page: &mut String, server: &Tested) {
     }
     page.push_str("</ul>\n");
     if server.report.out_of_time {
-        page.push_str("<p>The time limit was reached; --time-limit gives more.</p>\n");
+        page.push_str("<p>The time limit was reached; use --time-limit to allow more.</p>\n");
     }
 }
 
 fn offered(page: &mut String, server: &Tested) {
-    page.push_str("<h2>What it offers</h2>\n<table>\n<thead><tr><th scope=\"col\">revision</th>");
+    page.push_str("<h2>Features</h2>\n<table>\n<thead><tr><th scope=\"col\">revision</th>");
     page.push_str("<th scope=\"col\">tools</th><th scope=\"col\">prompts</th>");
     page.push_str(
         "<th scope=\"col\">resources</th><th scope=\"col\">templates</th></tr></thead>\n<tbody>\n",
@@ -172,9 +172,9 @@ fn failures(page: &mut String, server: &Tested) {
             }
         }
     }
-    page.push_str("<h2>What is wrong</h2>\n");
+    page.push_str("<h2>Failures</h2>\n");
     if shown.is_empty() {
-        page.push_str("<p class=\"good\">Nothing was found.</p>\n");
+        page.push_str("<p class=\"good\">No failures.</p>\n");
     }
     shown.sort_by_key(|(shown, _)| shown.failure.finding.severity == Severity::Warning);
     for (shown, places) in &shown {
@@ -186,7 +186,7 @@ fn left_out(page: &mut String, server: &Tested) {
     if server.left_out.is_empty() {
         return;
     }
-    page.push_str("<h2>Not called</h2>\n<ul>\n");
+    page.push_str("<h2>Tools not called</h2>\n<ul>\n");
     for line in &server.left_out {
         let _ = writeln!(page, "<li>{}</li>", Escaped(line));
     }

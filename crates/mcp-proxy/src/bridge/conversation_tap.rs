@@ -7,7 +7,7 @@ use mcp_json::Limits;
 use super::text::one_line;
 use crate::{Observation, Tap, Verdict};
 
-/// As what the messages of a conversation are recorded and judged.
+/// The transport as which messages of a conversation are recorded and judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Wire {
     /// Lines on standard streams.
@@ -16,20 +16,20 @@ pub(crate) enum Wire {
     WebSocket,
 }
 
-/// Shows the messages of one conversation to the tap, in order.
+/// The tap for the messages of one conversation, in order.
 #[derive(Debug, Clone)]
-pub(crate) struct Lane {
+pub(crate) struct ConversationTap {
     tap: Tap,
     name: Option<Arc<str>>,
     wire: Wire,
 }
 
-impl Lane {
-    pub(crate) fn new(tap: Tap, name: Option<Arc<str>>, wire: Wire) -> Lane {
-        Lane { tap, name, wire }
+impl ConversationTap {
+    pub(crate) fn new(tap: Tap, name: Option<Arc<str>>, wire: Wire) -> ConversationTap {
+        ConversationTap { tap, name, wire }
     }
 
-    /// A text as it can be carried: a message must not have line breaks on standard streams.
+    /// The text in a form that the transport can carry: without line breaks over stdio.
     pub(crate) fn carried(&self, text: Bytes, limits: Limits) -> Bytes {
         match self.wire {
             Wire::Lines => one_line(text, limits),
@@ -37,12 +37,12 @@ impl Lane {
         }
     }
 
-    /// Shows a message that is about to pass, and decides whether it may.
+    /// Judges a message before it passes.
     pub(crate) fn pass(&self, from: Side, text: &Bytes) -> Verdict {
         self.show(from, self.seen(from, text.clone()))
     }
 
-    /// The same for the last bytes of a stream, if no line break follows them.
+    /// Judges the last bytes of a stream that does not end with a line break.
     pub(crate) fn pass_unterminated(&self, from: Side, text: &Bytes) -> Verdict {
         let seen = match self.wire {
             Wire::Lines => Observation::unterminated(from, text.clone()),
@@ -51,19 +51,19 @@ impl Lane {
         self.show(from, seen)
     }
 
-    /// Shows a message that was too long to be kept, and does not pass.
+    /// Records a message that was too long to be kept, and does not pass.
     pub(crate) fn skip(&self, from: Side, length: u64) {
         let skipped = self.seen(from, Bytes::new()).skipping(length);
         self.tap.observe(skipped.in_session(self.name.clone()));
     }
 
-    /// Shows what the proxy sends in the place of `from`.
+    /// Records a message that the proxy sends on behalf of `from`.
     pub(crate) fn stand_in(&self, from: Side, text: &Bytes) {
         let sent = self.seen(from, text.clone()).by_proxy();
         self.tap.observe(sent.in_session(self.name.clone()));
     }
 
-    /// Shows what is passed on instead of a message of `from` that was held back.
+    /// Records the replacement of a message of `from` that was held back.
     pub(crate) fn replace(&self, from: Side, verdict: &Verdict, text: &Bytes) {
         let passed = self.seen(from, text.clone()).replacing(verdict.line);
         self.tap.observe(passed.in_session(self.name.clone()));

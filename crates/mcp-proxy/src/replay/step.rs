@@ -6,40 +6,40 @@ use mcp_rules::ReadLine;
 
 use crate::{Conversations, bridge::text::one_line};
 
-/// What a line of a recording asks of whoever replays it.
+/// What a line of a recording means for its replay.
 #[derive(Debug)]
-pub struct Cue {
+pub struct ReplayStep {
     pub(super) conversation: usize,
     pub(super) exchange: Option<u64>,
-    /// When it was recorded, in milliseconds since 1970.
+    /// Time of recording, in milliseconds since 1970.
     pub(super) millis: Option<i64>,
     pub(super) what: What,
 }
 
 #[derive(Debug)]
 pub(super) enum What {
-    /// The client sends this.
+    /// Send this message of the client.
     Send(Bytes),
-    /// The server has sent this.
+    /// Wait for this message of the server.
     Hear(Bytes),
-    /// The server has refused the request of the exchange without a message.
+    /// The server refused the request of this exchange without a message.
     Failed,
-    /// The client has given up the exchange.
+    /// The client abandoned the exchange.
     Left,
 }
 
-impl Cue {
-    /// Reads a line; `None` if it asks for nothing.
-    pub fn of(line: &ReadLine<'_>, conversations: &mut Conversations) -> Option<Cue> {
-        // What a proxy has made of a message is not what was sent.
+impl ReplayStep {
+    /// Reads a line; `None` if it does not matter for the replay.
+    pub fn of(line: &ReadLine<'_>, conversations: &mut Conversations) -> Option<ReplayStep> {
+        // Skip replacements made by a proxy.
         let record = line.record().filter(|record| record.replaces.is_none())?;
         let conversation = conversations.of(line)?;
         let http = record.http.as_deref();
         let text = match line.message() {
-            // Other JSON over HTTP is for others: an authorization server, for example.
+            // Skip other JSON over HTTP, such as requests to an authorization server.
             Some(message) if http.is_some() && !is_message(message) => return None,
             Some(message) => Some(message.raw()),
-            // What the client has sent counts, whatever it is.
+            // Text of the client is sent again even if it is not JSON.
             None if http.is_none() => record.text(),
             None => None,
         };
@@ -54,11 +54,11 @@ impl Cue {
             (None, _) => return None,
         };
         let exchange = http.and_then(|http| http.exchange);
-        Some(Cue { conversation, exchange, millis: record.millis, what })
+        Some(ReplayStep { conversation, exchange, millis: record.millis, what })
     }
 }
 
-/// Whether a value is meant as a message, or as several.
+/// Whether a value is meant as a message or a batch.
 fn is_message(value: Node<'_>) -> bool {
     value.is_array() || Envelope::of(value).kind().is_some()
 }

@@ -15,31 +15,31 @@ use crate::{
     shutdown::Drain,
 };
 
-/// Whom WebSocket connections are opened for, and their limits.
+/// The clients that may open WebSocket connections, and their limits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SocketSettings {
-    /// The hosts that clients may address. Default: loopback.
+    /// The `Host` values to accept. Default: loopback.
     pub hosts: Allowed,
-    /// The pages that may open connections. Default: loopback.
+    /// The web origins to accept. Default: loopback.
     pub origins: Allowed,
-    /// How many connections may be open; further clients get 503. Default: 1,000.
+    /// Maximum number of open connections; further clients get 503. Default: 1,000.
     pub max_sockets: usize,
-    /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
+    /// Maximum size of a message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
-    /// What the proxy may hold of messages at once, in bytes; what finds no room passes unjudged, or
-    /// gets an error if it would be held back. Default: 256 MiB.
+    /// Memory for messages, in bytes. Beyond it, messages pass unjudged, or get an error under
+    /// enforcement. Default: 256 MiB.
     pub room: MemoryBudget,
-    /// How long a server may take to open a connection. Default: 10 s.
+    /// Timeout for opening a connection to the server. Default: 10 s.
     pub open_timeout: Duration,
-    /// How long a side may read nothing while something waits for it, and how long a closed
-    /// connection may take to end. Default: 60 s.
+    /// How long a side may stop reading while data waits for it, and how long a closed connection
+    /// may take to end. Default: 60 s.
     pub stall_timeout: Duration,
-    /// How names of conversations begin in recordings. Default: `socket`.
+    /// Prefix of the names of conversations in recordings. Default: `socket`.
     pub name: Arc<str>,
-    /// Where open connections are counted.
+    /// Counts open connections.
     pub sessions: OpenSessions,
-    /// When to end. Default: never.
+    /// When to stop. Default: never.
     pub drain: Drain,
 }
 
@@ -60,9 +60,9 @@ impl Default for SocketSettings {
     }
 }
 
-/// The connections that are open.
+/// Slots for open connections.
 #[derive(Debug)]
-pub(super) struct Places {
+pub(super) struct Slots {
     room: Arc<Semaphore>,
     max_sockets: u32,
     opened: AtomicU64,
@@ -71,9 +71,9 @@ pub(super) struct Places {
     stop: watch::Sender<bool>,
 }
 
-/// The place of a connection, until it is closed.
+/// The slot of a connection, freed on drop.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Slot {
     /// The name of its conversation.
     pub(super) name: Arc<str>,
     stop: watch::Receiver<bool>,
@@ -81,12 +81,12 @@ pub(super) struct Place {
     _permit: OwnedSemaphorePermit,
 }
 
-impl Places {
-    pub(super) fn new(settings: &SocketSettings) -> Places {
+impl Slots {
+    pub(super) fn new(settings: &SocketSettings) -> Slots {
         let max_sockets = u32::try_from(settings.max_sockets.max(1)).unwrap_or(u32::MAX);
         let max_sockets =
             max_sockets.min(u32::try_from(Semaphore::MAX_PERMITS).unwrap_or(u32::MAX));
-        Places {
+        Slots {
             room: Arc::new(Semaphore::new(max_sockets as usize)),
             max_sockets,
             opened: AtomicU64::new(0),
@@ -96,16 +96,16 @@ impl Places {
         }
     }
 
-    /// A place for another connection; `None` if there is none.
-    pub(super) fn take(&self) -> Option<Place> {
+    /// Takes a slot for another connection; `None` if all are taken.
+    pub(super) fn take(&self) -> Option<Slot> {
         let permit = Arc::clone(&self.room).try_acquire_owned().ok()?;
         let number = self.opened.fetch_add(1, Ordering::Relaxed) + 1;
         let name = format!("{}-{number}", self.name).into();
         let (stop, open) = (self.stop.subscribe(), self.sessions.begin());
-        Some(Place { name, stop, _open: open, _permit: permit })
+        Some(Slot { name, stop, _open: open, _permit: permit })
     }
 
-    /// Ends all connections, and waits for that.
+    /// Ends all connections, and waits until they are closed.
     pub(super) async fn close(&self) {
         self.stop.send_replace(true);
         let _ = self.room.acquire_many(self.max_sockets).await;
@@ -113,10 +113,10 @@ impl Places {
     }
 }
 
-impl Place {
-    /// Completes when the connection has to end.
+impl Slot {
+    /// Completes when the connection should be closed.
     pub(super) async fn should_end(&mut self) {
-        // If nobody can tell it any more, it has to end as well.
+        // If the sender is gone, it has to end as well.
         let _ = self.stop.wait_for(|stop| *stop).await;
     }
 }
@@ -127,10 +127,10 @@ mod tests {
 
     #[test]
     fn there_are_as_many_places_as_allowed_and_those_given_back() {
-        let places = Places::new(&SocketSettings { max_sockets: 2, ..SocketSettings::default() });
-        let (first, second) = (places.take(), places.take());
-        assert!(first.is_some() && second.is_some() && places.take().is_none());
+        let slots = Slots::new(&SocketSettings { max_sockets: 2, ..SocketSettings::default() });
+        let (first, second) = (slots.take(), slots.take());
+        assert!(first.is_some() && second.is_some() && slots.take().is_none());
         drop(first);
-        assert_eq!(&*places.take().unwrap().name, "socket-3");
+        assert_eq!(&*slots.take().unwrap().name, "socket-3");
     }
 }

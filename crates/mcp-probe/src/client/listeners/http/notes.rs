@@ -1,4 +1,4 @@
-//! HTTP as lines of a recording.
+//! Writes HTTP exchanges as lines of a recording.
 
 use http::{HeaderMap, StatusCode, request};
 use mcp_core::Side;
@@ -6,7 +6,7 @@ use mcp_rules::{Headers, HttpEvent, HttpPart};
 
 use super::Exchange;
 
-/// Headers whose values are not kept.
+/// Headers whose values are not recorded.
 const SECRET: [&str; 3] = ["authorization", "cookie", "proxy-authorization"];
 
 impl Exchange<'_> {

@@ -1,4 +1,4 @@
-//! Lets results leave in order, although they come as they are ready.
+//! Puts results that finish in any order back in sequence.
 
 use std::{
     collections::BTreeMap,
@@ -6,13 +6,12 @@ use std::{
     sync::{Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-/// Results that may wait for their turn, so that whoever has them can go on. Whoever comes with
-/// more waits.
+/// Maximum number of results held for later. A thread that brings more has to wait.
 const MOST: usize = 64;
 
-/// Takes results by number, and hands them on from number 0 without a gap.
+/// Takes numbered results in any order, and hands them on from number 0 without gaps.
 #[derive(Debug)]
-pub(super) struct Outbox<T, P> {
+pub(super) struct Sequencer<T, P> {
     inner: Mutex<Inner<T, P>>,
     changed: Condvar,
 }
@@ -25,15 +24,16 @@ struct Inner<T, P> {
     stopped: bool,
 }
 
-impl<T, P> Outbox<T, P> {
-    pub(super) fn new(receiver: T) -> Outbox<T, P> {
+impl<T, P> Sequencer<T, P> {
+    pub(super) fn new(receiver: T) -> Sequencer<T, P> {
         let inner = Inner { receiver, waiting: BTreeMap::new(), next: 0, stopped: false };
-        Outbox { inner: Mutex::new(inner), changed: Condvar::new() }
+        Sequencer { inner: Mutex::new(inner), changed: Condvar::new() }
     }
 
-    /// Leaves the result of `number`, which `deliver` hands to the receiver when its turn comes.
-    /// One that `may_wait` does so while there is room; any other waits here. Returns whether the
-    /// receiver wants no more, as `deliver` says; `None` if the work was stopped.
+    /// Hands in the result of `number`, which `deliver` passes to the receiver when its turn comes.
+    /// If it `may_wait` and there is room, the call returns at once; otherwise it blocks until the
+    /// turn of `number`. Returns what `deliver` returns, true if the receiver wants no more; `None`
+    /// if the work was stopped.
     pub(super) fn put(
         &self,
         number: u64,
@@ -61,13 +61,13 @@ impl<T, P> Outbox<T, P> {
         Some(delivered)
     }
 
-    /// Sends everybody home who waits for a turn that may never come.
+    /// Wakes all threads that wait for a turn which may never come.
     pub(super) fn stop(&self) {
         self.lock().stopped = true;
         self.changed.notify_all();
     }
 
-    /// The receiver, now that nobody has anything to leave any more.
+    /// Returns the receiver, once all results were handed in.
     pub(super) fn into_inner(self) -> T {
         self.inner.into_inner().unwrap_or_else(PoisonError::into_inner).receiver
     }
@@ -89,46 +89,46 @@ mod tests {
 
     #[test]
     fn results_leave_in_order_whenever_they_come() {
-        let outbox = Outbox::new(Vec::new());
+        let sequencer = Sequencer::new(Vec::new());
         for number in [2, 1, 0, 3] {
-            outbox.put(number, number, true, push).unwrap().unwrap();
+            sequencer.put(number, number, true, push).unwrap().unwrap();
         }
-        assert_eq!(outbox.into_inner(), [0, 1, 2, 3]);
+        assert_eq!(sequencer.into_inner(), [0, 1, 2, 3]);
     }
 
     #[test]
     fn those_that_may_not_wait_or_find_no_room_are_held_up() {
-        let outbox = Outbox::new(Vec::new());
+        let sequencer = Sequencer::new(Vec::new());
         let count = 2 * MOST as u64;
         std::thread::scope(|scope| {
             for number in (0..count).rev() {
-                let outbox = &outbox;
-                scope.spawn(move || outbox.put(number, number, number % 3 != 0, push));
+                let sequencer = &sequencer;
+                scope.spawn(move || sequencer.put(number, number, number % 3 != 0, push));
             }
         });
-        assert_eq!(outbox.into_inner(), (0..count).collect::<Vec<_>>());
+        assert_eq!(sequencer.into_inner(), (0..count).collect::<Vec<_>>());
     }
 
     #[test]
     fn nothing_leaves_after_the_receiver_has_had_enough() {
-        let outbox = Outbox::new(Vec::new());
+        let sequencer = Sequencer::new(Vec::new());
         let push_two = |seen: &mut Vec<u64>, number| {
             seen.push(number);
             Ok(seen.len() == 2)
         };
         for number in [1, 2] {
-            assert!(!outbox.put(number, number, true, push_two).unwrap().unwrap());
+            assert!(!sequencer.put(number, number, true, push_two).unwrap().unwrap());
         }
-        assert!(outbox.put(0, 0, true, push_two).unwrap().unwrap());
-        assert_eq!(outbox.into_inner(), [0, 1]);
+        assert!(sequencer.put(0, 0, true, push_two).unwrap().unwrap());
+        assert_eq!(sequencer.into_inner(), [0, 1]);
     }
 
     #[test]
     fn stopping_releases_those_who_wait() {
-        let outbox = Outbox::new(Vec::new());
+        let sequencer = Sequencer::new(Vec::new());
         std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| outbox.put(5, 5, false, push));
-            outbox.stop();
+            let waiting = scope.spawn(|| sequencer.put(5, 5, false, push));
+            sequencer.stop();
             assert!(waiting.join().unwrap().is_none());
         });
     }

@@ -1,5 +1,5 @@
-//! A conversation over HTTP whose exchanges are seen, not only the messages in them: our client goes
-//! through a gateway on this machine, which nobody else may use.
+//! A conversation over HTTP that shows whole exchanges, not only messages: the client connects
+//! through a private gateway on loopback.
 
 use std::{
     io::{Read, Write},
@@ -8,7 +8,7 @@ use std::{
 
 use http::{HeaderValue, Uri, header::AUTHORIZATION};
 use mcp_proxy::{
-    Access, Entrance, EntranceSettings, Tap,
+    Access, ProxiedServer, ProxiedServerSettings, Tap,
     bridge::remote::{self, Remote, RemoteSettings},
     shutdown::Drain,
 };
@@ -17,7 +17,7 @@ use tokio::net::TcpListener;
 
 use crate::service::new_token;
 
-/// Converses with the server at a URL until it is over, and says how that came.
+/// Runs a conversation with the server at a URL, and returns how it ended.
 pub(super) async fn converse(
     server: (&str, &Access),
     streams: (impl Read + Send + 'static, impl Write + Send + 'static),
@@ -40,21 +40,21 @@ pub(super) async fn converse(
     "the connection was closed".to_owned()
 }
 
-/// The gateway to a server, and the way to it.
+/// Opens the gateway to a server, and a client connected to it.
 async fn open(
     (url, access): (&str, &Access),
     tap: &Tap,
     longest: usize,
     drain: &Drain,
-) -> Result<(TcpListener, Entrance, Remote), String> {
-    let token = new_token().map_err(|_| "the system has no random numbers".to_owned())?;
-    let mut settings = EntranceSettings::default();
+) -> Result<(TcpListener, ProxiedServer, Remote), String> {
+    let token = new_token().map_err(|_| "the system could not provide random bytes".to_owned())?;
+    let mut settings = ProxiedServerSettings::default();
     settings.token = Some(Arc::clone(&token));
     settings.shows_server = true;
     settings.max_message = longest;
     settings.drain = drain.clone();
     let words = |error: &dyn std::error::Error| error.to_string();
-    let entrance = Entrance::to_url(url, access, tap, &settings);
+    let entrance = ProxiedServer::to_url(url, access, tap, &settings);
     let entrance = entrance.map_err(|error| words(&error))?;
     let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| words(&error))?;
     let address = listener.local_addr().map_err(|error| words(&error))?;

@@ -1,4 +1,4 @@
-//! An answer as an event stream.
+//! Responses as event streams.
 
 use std::{
     convert::Infallible,
@@ -16,17 +16,17 @@ use tokio::sync::mpsc;
 
 use crate::client::{act::Act, play::Play};
 
-/// How long a client waits before it asks for the rest, in milliseconds.
+/// Reconnection time for the client, in milliseconds.
 const RETRY: u64 = 100;
 
-/// The events of one answer.
+/// The event stream of one response.
 #[derive(Debug)]
 pub(crate) struct EventStream {
     exchange: u64,
     sender: Option<mpsc::Sender<Bytes>>,
 }
 
-/// The body that the events go to.
+/// The body of an event stream.
 #[derive(Debug)]
 pub(super) struct EventBody(mpsc::Receiver<Bytes>);
 
@@ -37,7 +37,7 @@ impl EventStream {
         (EventStream { exchange, sender: Some(sender) }, EventBody(receiver))
     }
 
-    /// Sends what comes before messages. False if nothing more is to come on this stream.
+    /// Sends what precedes messages. False if the stream ends there.
     pub(super) async fn begin(&mut self, play: &Play, acts: &[Act]) -> bool {
         if play.scenario.manner.is_ornate {
             self.write(": a comment\r\n\r\nretry: 3000\r\n\r\n").await;
@@ -98,7 +98,7 @@ impl EventStream {
 
     async fn write_bytes(&self, bytes: Bytes) {
         if let Some(sender) = &self.sender {
-            // A client that is gone hears nothing.
+            // Nothing to do if the client is gone.
             let _ = sender.send(bytes).await;
         }
     }
@@ -127,14 +127,14 @@ fn plain(text: &str, id: Option<&str>) -> String {
     format!("{id}data: {text}\n\n")
 }
 
-/// Everything that the standard allows: a comment, a field nobody knows, data over several lines,
-/// no space after a colon, carriage returns.
+/// Uses every feature of the format: a comment, an unknown field, data over several lines, no space
+/// after a colon, carriage returns.
 fn ornate(text: &str, id: Option<&str>) -> String {
     let mut event = String::from(":keep-alive\r\nevent: message\r\nflavour: plain\r\n");
     if let Some(id) = id {
         let _ = write!(event, "id:{id}\r\n");
     }
-    // White space is free after a comma between members.
+    // JSON allows white space after a comma between members.
     let (first, rest) = text.split_once(',').unwrap_or((text, ""));
     if rest.is_empty() {
         let _ = write!(event, "data:{first}\r\n\r\n");

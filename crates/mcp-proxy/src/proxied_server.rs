@@ -27,47 +27,47 @@ use crate::{
     ws::{self, SocketSettings, Sockets, Tunnels},
 };
 
-/// Whom an [`Entrance`] serves, and its limits.
+/// The clients that a [`ProxiedServer`] accepts, and its limits.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct EntranceSettings {
-    /// The hosts that clients may address. Default: loopback.
+pub struct ProxiedServerSettings {
+    /// The `Host` values to accept. Default: loopback.
     pub hosts: Allowed,
-    /// The pages that may send requests. Default: loopback.
+    /// The web origins to accept. Default: loopback.
     pub origins: Allowed,
-    /// The token that clients must send as `Authorization: Bearer`. It is not passed on.
+    /// The token that clients must send as `Authorization: Bearer`. It is not forwarded.
     pub token: Option<Arc<str>>,
-    /// Whether clients are served over TLS, for the URLs in recordings. Default: no.
+    /// Whether clients connect over TLS, for the URLs in recordings. Default: no.
     pub secure: bool,
-    /// Whether requests of HTTP clients to an HTTP server are recorded as addressed to it, not to us.
-    /// Default: no.
+    /// Whether recordings show requests between HTTP peers as addressed to the server, not to the
+    /// proxy. Default: no.
     pub shows_server: bool,
     /// The longest message that is judged and recorded, in bytes. Default: 16 MiB.
     pub max_message: usize,
-    /// What may be held of messages at once, in bytes: those that are not complete yet, wait for a
-    /// client that does not read or, if they are held back, have not been sent. Beyond it, messages
-    /// pass unjudged or get an error. Clones share it. Default: 256 MiB.
+    /// Memory for messages in bytes: those that are incomplete, wait for a slow client or, under
+    /// enforcement, have not been sent yet. Beyond it, messages pass unjudged or are refused.
+    /// Clones share the budget. Default: 256 MiB.
     pub room: MemoryBudget,
     /// How long an HTTP server may take to begin its answer. Default: 10 min.
     pub answer_timeout: Duration,
-    /// How many servers may be started, or connections opened to one. Default: 100.
+    /// Maximum number of server processes, or of connections to a server. Default: 100.
     pub max_children: usize,
-    /// How long a server that was started may take to exit after its input was closed. Default: 5 s.
+    /// How long a server process may take to exit after its input was closed. Default: 5 s.
     pub exit_wait: Duration,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
-    /// Where sessions that are bridged, and WebSocket connections, are counted.
+    /// Counts bridged sessions and WebSocket connections.
     pub sessions: OpenSessions,
-    /// Whether to log what a server that was started writes to its standard error, instead of
-    /// passing it. Default: no.
+    /// Whether to log the standard error of server processes, instead of passing it through.
+    /// Default: no.
     pub log_stderr: bool,
-    /// When to end. Default: never.
+    /// When to stop. Default: never.
     pub drain: Drain,
 }
 
-impl Default for EntranceSettings {
+impl Default for ProxiedServerSettings {
     fn default() -> Self {
-        EntranceSettings {
+        ProxiedServerSettings {
             hosts: Allowed::loopback(),
             origins: Allowed::loopback(),
             token: None,
@@ -86,39 +86,39 @@ impl Default for EntranceSettings {
     }
 }
 
-/// What clients find at an address: one server, however they and it are talked to. A `tower`
-/// service.
+/// A server behind the proxy, as HTTP and WebSocket clients reach it. A `tower` service that
+/// forwards or bridges, depending on the transport of the server:
 ///
 /// | server | clients over HTTP | clients over WebSocket |
 /// |---|---|---|
-/// | HTTP | passed on | bridged |
-/// | WebSocket | bridged | passed on |
+/// | HTTP | forwarded | bridged |
+/// | WebSocket | bridged | forwarded |
 /// | standard streams | bridged | bridged |
 #[derive(Debug, Clone)]
-pub struct Entrance {
+pub struct ProxiedServer {
     token: Option<Arc<str>>,
-    http: HttpDoor,
-    web_socket: WebSocketDoor,
-    /// If others take requests of sessions that are bridged here.
+    http: HttpHandler,
+    web_socket: WebSocketHandler,
+    /// Set if other replicas receive requests for sessions that are bridged here.
     replica: Option<Arc<Replica>>,
 }
 
-/// Where HTTP clients go.
+/// Handles HTTP clients.
 #[derive(Debug, Clone)]
-enum HttpDoor {
+enum HttpHandler {
     PassedOn(Gateway),
     Bridged(HttpService, Children),
 }
 
-/// Where WebSocket clients go.
+/// Handles WebSocket clients.
 #[derive(Debug, Clone)]
-enum WebSocketDoor {
+enum WebSocketHandler {
     PassedOn(Tunnels),
     Bridged(Sockets),
 }
 
-impl Entrance {
-    /// Leads to the server at `url`.
+impl ProxiedServer {
+    /// Forwards or bridges to the server at `url`.
     ///
     /// # Errors
     ///
@@ -127,8 +127,8 @@ impl Entrance {
         url: &str,
         access: &Access,
         tap: &Tap,
-        settings: &EntranceSettings,
-    ) -> Result<Entrance, RemoteError> {
+        settings: &ProxiedServerSettings,
+    ) -> Result<ProxiedServer, RemoteError> {
         let token = settings.token.clone();
         let upstream = Upstream::new(url, access)?;
         Ok(match UrlKind::of(url)? {
@@ -136,9 +136,9 @@ impl Entrance {
                 let (limit, timeout) = (settings.max_message, settings.answer_timeout);
                 let remote = Remote::answering(url, limit, timeout, access)?;
                 let http = Gateway::new(upstream, tap.clone(), settings.gateway());
-                Entrance {
+                ProxiedServer {
                     token,
-                    http: HttpDoor::PassedOn(http),
+                    http: HttpHandler::PassedOn(http),
                     web_socket: settings.bridge(remote, tap),
                     replica: None,
                 }
@@ -146,71 +146,71 @@ impl Entrance {
             UrlKind::WebSocket => {
                 let children = Children::connecting(url, access, tap, settings.children())?;
                 let tunnels = Tunnels::new(upstream, tap.clone(), settings.sockets());
-                Entrance {
+                ProxiedServer {
                     token,
-                    http: HttpDoor::Bridged(children.service(), children),
-                    web_socket: WebSocketDoor::PassedOn(tunnels),
+                    http: HttpHandler::Bridged(children.service(), children),
+                    web_socket: WebSocketHandler::PassedOn(tunnels),
                     replica: None,
                 }
             }
         })
     }
 
-    /// Leads to a server that is started for its clients.
+    /// Starts `program` for its clients, and bridges to it.
     pub fn to_command(
         program: &OsString,
         arguments: &[OsString],
         tap: &Tap,
-        settings: &EntranceSettings,
-    ) -> Entrance {
+        settings: &ProxiedServerSettings,
+    ) -> ProxiedServer {
         let children = Children::new(program, arguments, tap, settings.children());
         let waits = (settings.exit_wait, settings.children().terminate_wait);
         let remote = Remote::child(program, arguments, settings.max_message, waits);
-        Entrance {
+        ProxiedServer {
             token: settings.token.clone(),
-            http: HttpDoor::Bridged(children.service(), children),
+            http: HttpHandler::Bridged(children.service(), children),
             web_socket: settings.bridge(remote, tap),
             replica: None,
         }
     }
 
-    /// The same entrance for a runtime of its own: connections to an HTTP server are not shared, so
-    /// that a request need not change threads.
+    /// The same server with its own connections, for use on another runtime, so that requests need
+    /// not change threads.
     #[must_use]
-    pub fn apart(&self) -> Entrance {
+    pub fn with_own_connections(&self) -> ProxiedServer {
         let http = match &self.http {
-            HttpDoor::PassedOn(gateway) => HttpDoor::PassedOn(gateway.apart()),
-            bridged @ HttpDoor::Bridged(..) => bridged.clone(),
+            HttpHandler::PassedOn(gateway) => HttpHandler::PassedOn(gateway.with_own_connections()),
+            bridged @ HttpHandler::Bridged(..) => bridged.clone(),
         };
-        Entrance { http, ..self.clone() }
+        ProxiedServer { http, ..self.clone() }
     }
 
-    /// Has other replicas find the sessions that are bridged here, and finds theirs.
+    /// Lets other replicas find the sessions that are bridged here, and finds theirs.
     #[must_use]
-    pub fn as_replica(mut self, replica: Arc<Replica>) -> Entrance {
+    pub fn as_replica(mut self, replica: Arc<Replica>) -> ProxiedServer {
         self.replica = Some(replica);
         self
     }
 
     /// Opens no more sessions.
     pub fn drain(&self) {
-        if let HttpDoor::Bridged(service, _) = &self.http {
+        if let HttpHandler::Bridged(service, _) = &self.http {
             service.drain();
         }
     }
 
-    /// Ends all conversations, and what was started for them.
+    /// Ends all conversations, and the servers started for them.
     pub async fn close(&self) {
         let sessions = async {
-            if let HttpDoor::Bridged(service, children) = &self.http {
+            if let HttpHandler::Bridged(service, children) = &self.http {
                 service.close();
                 children.close().await;
             }
         };
         let sockets = async {
             match &self.web_socket {
-                WebSocketDoor::PassedOn(tunnels) => tunnels.close().await,
-                WebSocketDoor::Bridged(sockets) => sockets.close().await,
+                WebSocketHandler::PassedOn(tunnels) => tunnels.close().await,
+                WebSocketHandler::Bridged(sockets) => sockets.close().await,
             }
         };
         tokio::join!(sessions, sockets);
@@ -225,13 +225,13 @@ impl Entrance {
         }
         let Ok(response) = if ws::is_asked_for(request.headers()) {
             match &mut self.web_socket {
-                WebSocketDoor::PassedOn(tunnels) => tunnels.call(request).await,
-                WebSocketDoor::Bridged(sockets) => sockets.call(request).await,
+                WebSocketHandler::PassedOn(tunnels) => tunnels.call(request).await,
+                WebSocketHandler::Bridged(sockets) => sockets.call(request).await,
             }
         } else {
             match &mut self.http {
-                HttpDoor::PassedOn(gateway) => gateway.call(request).await,
-                HttpDoor::Bridged(service, _) => match self.replica {
+                HttpHandler::PassedOn(gateway) => gateway.call(request).await,
+                HttpHandler::Bridged(service, _) => match self.replica {
                     Some(replica) => Forwarding::new(service.clone(), replica).call(request).await,
                     None => service.call(request).await.map(|response| response.map(boxed)),
                 },
@@ -241,7 +241,7 @@ impl Entrance {
     }
 }
 
-impl Service<Request<Incoming>> for Entrance {
+impl Service<Request<Incoming>> for ProxiedServer {
     type Response = Response<ProxyBody>;
     type Error = Infallible;
     type Future = BoxFuture<'static, Result<Response<ProxyBody>, Infallible>>;
@@ -256,7 +256,7 @@ impl Service<Request<Incoming>> for Entrance {
     }
 }
 
-impl EntranceSettings {
+impl ProxiedServerSettings {
     fn gateway(&self) -> GatewaySettings {
         GatewaySettings {
             hosts: self.hosts.clone(),
@@ -306,7 +306,7 @@ impl EntranceSettings {
         }
     }
 
-    fn bridge(&self, remote: Remote, tap: &Tap) -> WebSocketDoor {
+    fn bridge(&self, remote: Remote, tap: &Tap) -> WebSocketHandler {
         let mut sockets = self.sockets();
         if remote.has_lines() {
             sockets.max_sockets = self.max_children;
@@ -317,6 +317,6 @@ impl EntranceSettings {
             drain: self.drain.clone(),
             ..RemoteSettings::default()
         };
-        WebSocketDoor::Bridged(Sockets::new(remote, tap.clone(), sockets, talking))
+        WebSocketHandler::Bridged(Sockets::new(remote, tap.clone(), sockets, talking))
     }
 }

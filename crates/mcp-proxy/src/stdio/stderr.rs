@@ -1,4 +1,4 @@
-//! What a server writes to its standard error.
+//! The standard error of a server.
 
 use std::{
     io::{self, Read, Write as _},
@@ -7,35 +7,35 @@ use std::{
 };
 
 use super::{
-    Errors,
+    StderrMode,
     splitter::{Line, Splitter},
 };
 use crate::{Observation, Tap};
 
-/// Longer lines are only counted.
+/// Longer lines are recorded only with their length.
 const LONGEST: usize = 64 << 10;
 const BUFFER: usize = 8 << 10;
 
-/// Shows the lines of `errors` to the tap until it ends; then the receiver is told.
+/// Passes the lines of `stderr` to the tap until it ends; then the receiver completes.
 pub(super) fn observe(
-    errors: impl Read + Send + 'static,
+    stderr: impl Read + Send + 'static,
     tap: &Tap,
-    treatment: Errors,
+    mode: StderrMode,
 ) -> Receiver<()> {
     let (done, is_done) = mpsc::channel();
     let tap = tap.clone();
     thread::spawn(move || {
-        observe_all(errors, &tap, treatment);
+        observe_all(stderr, &tap, mode);
         let _ = done.send(());
     });
     is_done
 }
 
-fn observe_all(mut errors: impl Read, tap: &Tap, treatment: Errors) {
+fn observe_all(mut stderr: impl Read, tap: &Tap, mode: StderrMode) {
     let mut splitter = Splitter::new(LONGEST);
     let mut buffer = vec![0; BUFFER];
     let see = |line: Line<'_>| {
-        if treatment == Errors::Logged {
+        if mode == StderrMode::Logged {
             log(line);
         }
         tap.observe(match line {
@@ -44,15 +44,15 @@ fn observe_all(mut errors: impl Read, tap: &Tap, treatment: Errors) {
         });
     };
     loop {
-        let count = match errors.read(&mut buffer) {
+        let count = match stderr.read(&mut buffer) {
             Ok(0) => break,
             Ok(count) => count,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
             Err(_) => break,
         };
         let bytes = buffer.get(..count).unwrap_or_default();
-        if treatment == Errors::Passed {
-            // If nobody reads ours, the server must not notice.
+        if mode == StderrMode::Passed {
+            // If our standard error is closed, the server must not notice.
             let _ = io::stderr().write_all(bytes);
         }
         splitter.push(bytes, see);

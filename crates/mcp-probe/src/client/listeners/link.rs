@@ -1,8 +1,8 @@
-//! A server that a client starts: a process that only passes on what it is told.
+//! The server process that a client starts: it only relays to the test.
 //!
-//! The process connects back and names its token. Then each side sends frames: a byte that says
-//! what it is, the length as four bytes, the bytes. So the end of standard input can be told from
-//! the end of the process.
+//! The process connects back and sends its token. Then each side sends frames: a type byte, the
+//! length as four bytes, and the payload. This way the end of standard input can be distinguished
+//! from the end of the process.
 
 use std::{
     ffi::OsString,
@@ -30,13 +30,13 @@ const OUTPUT: u8 = b'o';
 const ERROR: u8 = b'e';
 const INPUT: u8 = b'i';
 const INPUT_ENDED: u8 = b'z';
-/// Longer frames are not sent.
+/// Maximum size of a frame.
 const FRAME: usize = 64 << 10;
 const TOKEN: usize = 32;
-/// How long a connection may take to name its token.
+/// Time limit for sending the token.
 const INTRODUCTION: Duration = Duration::from_secs(10);
 
-/// Where a server process connects to.
+/// The address that server processes connect to.
 #[derive(Debug)]
 pub(super) struct Address {
     address: SocketAddr,
@@ -44,7 +44,7 @@ pub(super) struct Address {
 }
 
 impl Address {
-    /// The words for [`relay`].
+    /// The arguments for [`relay`].
     pub(super) fn words(&self) -> [OsString; 2] {
         [self.address.to_string().into(), self.token.clone().into()]
     }
@@ -55,7 +55,7 @@ pub(super) async fn listen(
     plays: Arc<Plays>,
 ) -> io::Result<(Address, impl Future<Output = ()> + Send + 'static)> {
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
-    // Others on this machine must not take the client's place.
+    // Other programs on this machine must not impersonate the client.
     let random = || RandomState::new().hash_one(0);
     let token = format!("{:016x}{:016x}", random(), random());
     let address = Address { address: listener.local_addr()?, token: token.clone() };
@@ -79,7 +79,7 @@ async fn admit(mut stream: TcpStream, token: String, plays: Arc<Plays>) {
 }
 
 async fn talk(stream: TcpStream, plays: Arc<Plays>) {
-    // Messages are small, and one is waited for.
+    // Messages are small, and latency matters.
     let _ = stream.set_nodelay(true);
     let play = plays.begin(WireKind::Stdio);
     let (mut input, mut output) = stream.into_split();
@@ -152,8 +152,8 @@ fn framed(kind: u8, bytes: &[u8]) -> Vec<u8> {
     frame
 }
 
-/// Is the server that a client starts: passes standard input to the test at `address`, and what
-/// that says to standard output and standard error. Ends when either side does.
+/// Runs as the server that a client starts: relays standard input to the test at `address`, and its
+/// output to standard output and standard error. Ends when either side does.
 ///
 /// # Errors
 ///
@@ -171,7 +171,7 @@ pub fn relay(address: &str, token: &str) -> io::Result<()> {
                 break;
             }
         }
-        // The test shuts the connection in turn, which ends the process.
+        // The test then closes the connection, which ends the process.
         let _ = to_test.write_all(&framed(INPUT_ENDED, &[]));
     });
     let mut frame = Vec::new();
@@ -184,7 +184,7 @@ pub fn relay(address: &str, token: &str) -> io::Result<()> {
         if stream.read_exact(&mut frame).is_err() {
             return Ok(());
         }
-        // A client that does not read is none of our business.
+        // It does not matter if the client does not read.
         let _ = match head[0] {
             OUTPUT => io::stdout().write_all(&frame).and_then(|()| io::stdout().flush()),
             ERROR => io::stderr().write_all(&frame),

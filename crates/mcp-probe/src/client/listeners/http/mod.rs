@@ -60,7 +60,7 @@ pub(super) async fn listen(
             connections.spawn(async move {
                 let connection = hyper::server::conn::http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service);
-                // A client that goes away is no failure of ours.
+                // It does not matter if the client disconnects.
                 let _ = connection.await;
             });
         }
@@ -85,7 +85,7 @@ impl Endpoint {
     async fn answer(&self, request: Request<Body>) -> Answer {
         let (head, body) = request.into_parts();
         if head.uri.path() != "/mcp" {
-            // Clients look for authorization metadata elsewhere.
+            // Clients look for authorization metadata at other paths.
             return empty(StatusCode::NOT_FOUND);
         }
         let play = self.plays.over_http();

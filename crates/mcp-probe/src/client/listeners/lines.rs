@@ -1,4 +1,4 @@
-//! A conversation in lines.
+//! Line-based conversations.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::{
     client::play::{Play, Plays},
 };
 
-/// Cuts bytes into lines.
+/// Splits bytes into lines.
 #[derive(Debug)]
 pub(super) struct Lines {
     play: Arc<Play>,
@@ -28,7 +28,7 @@ impl Lines {
         Lines { play, outlet, line: Vec::new(), skipped: 0 }
     }
 
-    /// Takes what has arrived. False if the client says more than can be kept.
+    /// Takes received bytes. False if the client has sent too much.
     pub(super) fn take(&mut self, mut bytes: &[u8]) -> bool {
         while let Some(end) = memchr::memchr(b'\n', bytes) {
             self.keep(&bytes[..end]);
@@ -64,7 +64,7 @@ impl Lines {
     }
 }
 
-/// Talks over the client's own standard streams.
+/// Runs a conversation over the client's own standard streams.
 pub(super) async fn talk_over_streams(
     plays: Arc<Plays>,
     mut input: ChildStdin,

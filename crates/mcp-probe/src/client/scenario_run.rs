@@ -1,4 +1,4 @@
-//! One start of the client, from the first byte to its end.
+//! One run of the client, from its start to its end.
 
 use std::{
     io,
@@ -11,22 +11,22 @@ use mcp_rules::Engine;
 use tokio::{sync::Notify, time::Instant};
 
 use super::{
-    ClientSettings, ClientUnderTest, Meeting,
-    door::Doors,
+    ClientSettings, ClientUnderTest, ConnectVia,
+    listeners::Listeners,
     play::{Play, Plays},
     process::{Exit, Process},
     scenario::Scenario,
 };
 use crate::Recording;
 
-/// How long a visit may take at most.
+/// Time limit for a run.
 const LONGEST: Duration = Duration::from_secs(60);
-/// How long what is still on its way is waited for once a client has exited.
+/// How long to wait for messages under way after a client has exited.
 const AFTER_EXIT: Duration = Duration::from_millis(500);
-/// How long a client that is met for the first time may take to exit.
+/// Time for a client to exit in its first run.
 const FIRST: Duration = Duration::from_secs(3);
 
-/// What all visits of a run have in common.
+/// What all runs of a test share.
 #[derive(Debug)]
 pub(crate) struct Setup {
     pub(crate) client: ClientUnderTest,
@@ -35,10 +35,10 @@ pub(crate) struct Setup {
     pub(crate) recordings: Arc<Mutex<Vec<Arc<Recording>>>>,
 }
 
-/// What is known of a client that was met before.
+/// What earlier runs have shown about the exit of a client.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Habit {
-    /// Nothing.
+pub(crate) enum ExitHabit {
+    /// Nothing yet.
     Unknown,
     /// It exits by itself.
     Exits,
@@ -46,26 +46,26 @@ pub(crate) enum Habit {
     Stays,
 }
 
-/// A visit that is over.
+/// The result of a run.
 #[derive(Debug)]
-pub(crate) struct Visit {
+pub(crate) struct ScenarioRun {
     pub(crate) plays: Vec<Arc<Play>>,
-    /// How the client has ended by itself.
+    /// How the client exited by itself, if it did.
     pub(crate) exit: Option<Exit>,
     pub(crate) stderr: String,
-    /// How long it was waited for at the end.
+    /// How long the test waited for it at the end.
     pub(crate) waited: Duration,
 }
 
 impl Setup {
-    /// Starts the client and plays the scenario until it has exited, or has nothing more to say.
-    pub(crate) async fn visit(
+    /// Starts the client and plays the scenario until the client exits or falls silent.
+    pub(crate) async fn run_scenario(
         &self,
         scenario: &'static Scenario,
         revision: Revision,
-        habit: Habit,
+        habit: ExitHabit,
         is_quiet: bool,
-    ) -> io::Result<Visit> {
+    ) -> io::Result<ScenarioRun> {
         let plays = Arc::new(Plays {
             scenario,
             revision,
@@ -76,19 +76,21 @@ impl Setup {
             list: Mutex::default(),
             changed: Arc::new(Notify::new()),
         });
-        let mut doors = Doors::open(&plays).await?;
-        let launch = self.client.led_to(&doors.command(&self.client.server), &doors.url());
-        let (meeting, stderr_bytes) = (self.client.meeting, self.settings.limits.stderr_bytes);
-        let (process, streams) = Process::start(&launch, meeting, stderr_bytes)?;
+        let mut listeners = Listeners::open(&plays).await?;
+        let launch =
+            self.client.launch_for(&listeners.command(&self.client.server), &listeners.url());
+        let (connect_via, stderr_bytes) =
+            (self.client.connect_via, self.settings.limits.stderr_bytes);
+        let (process, streams) = Process::start(&launch, connect_via, stderr_bytes)?;
         if let Some((input, output)) = streams
-            && meeting == Meeting::Streams
+            && connect_via == ConnectVia::OwnStreams
         {
-            doors.streams(&plays, input, output);
+            listeners.streams(&plays, input, output);
         }
         let patience = match habit {
-            Habit::Unknown => self.settings.idle.max(FIRST),
-            Habit::Exits => self.settings.limits.answer.max(FIRST),
-            Habit::Stays => self.settings.idle,
+            ExitHabit::Unknown => self.settings.idle.max(FIRST),
+            ExitHabit::Exits => self.settings.limits.answer.max(FIRST),
+            ExitHabit::Stays => self.settings.idle,
         };
         tokio::select! {
             _ = process.wait() => self.let_finish(&plays).await,
@@ -96,17 +98,17 @@ impl Setup {
         }
         let exit = process.exit();
         let list = plays.all();
-        // What comes from here on is our doing: the server goes away first.
-        drop(doors);
+        // From here on the server goes away, so what follows is not the client's doing.
+        drop(listeners);
         process.end(self.settings.limits.exit).await;
         for play in &list {
             play.close(false);
             play.recording.finish();
         }
-        Ok(Visit { plays: list, exit, stderr: process.stderr(), waited: patience })
+        Ok(ScenarioRun { plays: list, exit, stderr: process.stderr(), waited: patience })
     }
 
-    /// Waits until nothing has happened for a while.
+    /// Waits until the client has been idle for a while.
     async fn until_idle(&self, plays: &Plays, patience: Duration) {
         let begun = Instant::now();
         loop {
@@ -131,7 +133,7 @@ impl Setup {
         }
     }
 
-    /// What the client said last may still be on its way.
+    /// Waits for the last messages of an exited client, which may still be under way.
     async fn let_finish(&self, plays: &Plays) {
         let is_over = || {
             plays
@@ -150,8 +152,8 @@ impl Setup {
     }
 }
 
-impl Visit {
-    /// Whether the client came at all.
+impl ScenarioRun {
+    /// Whether the client connected at all.
     pub(crate) fn is_contact(&self) -> bool {
         self.plays.iter().any(|play| !play.recording.is_empty())
     }
@@ -161,7 +163,7 @@ impl Visit {
         self.plays.iter().any(|play| play.state().is_open)
     }
 
-    /// The conversation in which the server did something unusual, else the last.
+    /// The conversation in which the server did something unusual, or the last one.
     pub(crate) fn main(&self) -> Option<&Arc<Play>> {
         let twisted = self.plays.iter().find(|play| play.state().twist.is_some());
         twisted.or(self.plays.last())

@@ -1,4 +1,4 @@
-//! What is started, and how it finds the server.
+//! The client under test, and how it connects to the server.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -7,9 +7,9 @@ use std::{
 
 use crate::Launch;
 
-/// Has the command of the scripted server, for a shell.
+/// Environment variable with the command of the scripted server, for a shell.
 const SERVER_VARIABLE: &str = "PLUMB_SERVER";
-/// Has the URL of the scripted server.
+/// Environment variable with the URL of the scripted server.
 const URL_VARIABLE: &str = "PLUMB_URL";
 const SERVER: &str = "{server}";
 const URL: &str = "{url}";
@@ -18,29 +18,29 @@ const URL: &str = "{url}";
 #[derive(Debug, Clone)]
 #[expect(clippy::exhaustive_structs, reason = "built by the command line, member by member")]
 pub struct ClientUnderTest {
-    /// How it is started, with placeholders.
+    /// How to start it, with placeholders.
     pub launch: Launch,
-    /// How it meets the server.
-    pub meeting: Meeting,
-    /// The command of a server that calls [`relay`](super::relay) with the two words after it.
+    /// How it connects to the server.
+    pub connect_via: ConnectVia,
+    /// The command of a program that calls [`relay`](super::relay) with the two arguments appended
+    /// to it.
     pub server: Vec<OsString>,
 }
 
-/// How a client meets the server.
+/// How a client connects to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::exhaustive_enums, reason = "these are the ways there are")]
-pub enum Meeting {
-    /// It starts a command, or connects to a URL: whichever it was given, or takes from the
-    /// environment.
-    Either,
-    /// It speaks over its own standard streams.
-    Streams,
+pub enum ConnectVia {
+    /// It starts a command or connects to a URL, given in its arguments or environment.
+    CommandOrUrl,
+    /// It communicates over its own standard streams.
+    OwnStreams,
 }
 
 impl ClientUnderTest {
-    /// The launch with the way to a server put in: in the place of `{server}` and `{url}`, and in
+    /// Fills in the command and the URL of a server: in place of `{server}` and `{url}`, and as
     /// variables.
-    pub(crate) fn led_to(&self, command: &[OsString], url: &str) -> Launch {
+    pub(crate) fn launch_for(&self, command: &[OsString], url: &str) -> Launch {
         let line = command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
         let mut launch = self.launch.clone();
         launch.arguments.clear();
@@ -59,7 +59,7 @@ impl ClientUnderTest {
         launch
     }
 
-    /// Whether an argument says how to reach the server.
+    /// Whether an argument has a placeholder for the server.
     pub fn has_placeholder(&self) -> bool {
         let has = |argument: &OsString| {
             argument.to_str().is_some_and(|text| text.contains(SERVER) || text.contains(URL))
@@ -78,7 +78,7 @@ impl fmt::Display for ClientUnderTest {
     }
 }
 
-/// A word as a shell reads it.
+/// Quotes a word for a shell.
 fn quoted(word: &OsStr) -> String {
     let word = word.to_string_lossy();
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=@%+,".contains(c);
@@ -102,11 +102,11 @@ mod tests {
                     .to_vec(),
                 ..Launch::default()
             },
-            meeting: Meeting::Either,
+            connect_via: ConnectVia::CommandOrUrl,
             server: Vec::new(),
         };
         assert!(client.has_placeholder());
-        let launch = client.led_to(&["a b".into(), "c".into()], "http://h");
+        let launch = client.launch_for(&["a b".into(), "c".into()], "http://h");
         let expected = ["a b", "c", "--server='a b' c", "http://h/x", "{other}"];
         assert_eq!(launch.arguments, expected.map(OsString::from));
         assert!(launch.environment.contains(&("PLUMB_URL".into(), "http://h".into())));

@@ -3,23 +3,23 @@ use std::collections::BTreeMap;
 use mcp_core::Revision;
 use serde_json::Value;
 
-/// What a server offers, by the revisions that it speaks.
+/// What a server offers at each revision that it speaks.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "whoever reports it needs everything")]
-pub struct Found {
-    /// The revisions that it speaks, with what it offers at each.
+pub struct Discovery {
+    /// What it offers, by revision.
     pub offers: BTreeMap<Revision, Offer>,
-    /// Why the others are not among them.
+    /// The reasons why it does not speak the other revisions.
     pub refused: BTreeMap<Revision, String>,
 }
 
-/// What a server offers at one revision: everything as it was listed, all pages together.
+/// What a server offers at one revision: all lists, with all pages joined.
 #[derive(Debug, Clone, Default)]
 #[expect(clippy::exhaustive_structs, reason = "whoever reports it needs everything")]
 pub struct Offer {
-    /// Its name and version.
+    /// Its `serverInfo`.
     pub server: Value,
-    /// Its capabilities; null if it has not said.
+    /// Its capabilities; null if not stated.
     pub capabilities: Value,
     /// Its instructions.
     pub instructions: Option<String>,
@@ -31,13 +31,13 @@ pub struct Offer {
     pub templates: Vec<Value>,
     /// Its prompts.
     pub prompts: Vec<Value>,
-    /// How many pages each list had, by method.
+    /// Number of pages of each list, by method.
     pub pages: BTreeMap<&'static str, usize>,
 }
 
 impl Offer {
-    /// Whether a capability is declared, by a pointer such as `/resources/subscribe`. `false` is
-    /// the same as nothing.
+    /// Whether a capability is declared, given as a pointer such as `/resources/subscribe`. The
+    /// value `false` counts as not declared.
     pub fn has(&self, pointer: &str) -> bool {
         self.capabilities
             .pointer(pointer)

@@ -9,7 +9,7 @@ use crate::client::play::Play;
 use mcp_core::Side;
 use mcp_rules::TraceEntry;
 
-/// Bytes of a message that is sent in pieces.
+/// Size of a piece when a message is sent in pieces, in bytes.
 const PIECE: usize = 7;
 
 /// Where the server's messages go: lines of a connection, or events of an HTTP answer.
@@ -21,7 +21,7 @@ pub(crate) enum Outlet {
     Events(Arc<Mutex<EventStream>>),
 }
 
-/// What goes to a client that is connected by lines.
+/// Output to a client over a line-based connection.
 #[derive(Debug)]
 pub(crate) enum Out {
     /// Bytes of standard output.
@@ -56,7 +56,7 @@ impl Outlet {
         if let Outlet::Lines(sender) = self {
             let sender = sender.lock().await;
             play.recording.add(&TraceEntry::stderr(text.as_bytes()));
-            // A client that is gone hears nothing.
+            // Nothing to do if the client is gone.
             let _ = sender.send(Out::Error(format!("{text}\n").into())).await;
         }
     }
@@ -64,7 +64,7 @@ impl Outlet {
     async fn send_all(&self, play: &Play, texts: &[String], piece: usize) -> u64 {
         match self {
             Outlet::Lines(sender) => {
-                // Recorded in the order in which it is sent.
+                // Hold the lock, so that messages are recorded in the order they are sent.
                 let sender = sender.lock().await;
                 let mut bytes = Vec::new();
                 let mut line = 0;
@@ -74,7 +74,7 @@ impl Outlet {
                     bytes.push(b'\n');
                 }
                 for piece in bytes.chunks(piece) {
-                    // A client that is gone hears nothing.
+                    // Nothing to do if the client is gone.
                     let _ = sender.send(Out::Output(Bytes::copy_from_slice(piece))).await;
                 }
                 line

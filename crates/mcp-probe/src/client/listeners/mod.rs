@@ -1,4 +1,4 @@
-//! Where a client comes in.
+//! The ways by which a client can reach the test server.
 
 mod http;
 mod lines;
@@ -13,26 +13,26 @@ pub use self::link::relay;
 pub(crate) use self::outlet::Outlet;
 use super::play::Plays;
 
-/// Everything through which a client may reach the server; shut when dropped.
+/// The listeners through which a client can reach the server; closed when dropped.
 #[derive(Debug)]
-pub(crate) struct Doors {
+pub(crate) struct Listeners {
     link: link::Address,
     http: SocketAddr,
     tasks: JoinSet<()>,
 }
 
-impl Doors {
-    /// Opens the doors on free ports of the loopback interface.
-    pub(crate) async fn open(plays: &Arc<Plays>) -> io::Result<Doors> {
+impl Listeners {
+    /// Listens on free ports of the loopback interface.
+    pub(crate) async fn open(plays: &Arc<Plays>) -> io::Result<Listeners> {
         let mut tasks = JoinSet::new();
         let (link, serving) = link::listen(Arc::clone(plays)).await?;
         tasks.spawn(serving);
         let (http, serving) = http::listen(Arc::clone(plays)).await?;
         tasks.spawn(serving);
-        Ok(Doors { link, http, tasks })
+        Ok(Listeners { link, http, tasks })
     }
 
-    /// The command that leads to the server.
+    /// The command that starts the server.
     pub(crate) fn command(&self, server: &[OsString]) -> Vec<OsString> {
         let mut command = server.to_vec();
         command.extend(self.link.words());
@@ -44,7 +44,7 @@ impl Doors {
         format!("http://{}/mcp", self.http)
     }
 
-    /// Talks over the client's own streams as well.
+    /// Also serves the client's own standard streams.
     pub(crate) fn streams(
         &mut self,
         plays: &Arc<Plays>,

@@ -3,15 +3,15 @@ use mcp_core::{Meta, Revision};
 use mcp_json::{Limits, Node, Span, Tape};
 use mcp_jsonrpc::{Envelope, JsonRpcId, MessageKind};
 
-/// What a bridge has to know about a text to send it on over the other transport.
+/// The parts of a text that a bridge needs to forward it over another transport.
 #[derive(Debug)]
-pub(crate) struct Glance {
+pub(crate) struct Outline {
     /// The message, or each entry of a batch.
     pub(crate) messages: Vec<Message>,
     pub(crate) is_batch: bool,
 }
 
-/// What a bridge has to know about one message.
+/// The parts of one message that a bridge needs.
 #[derive(Debug)]
 pub(crate) struct Message {
     /// Where it is in the text.
@@ -20,20 +20,20 @@ pub(crate) struct Message {
     pub(crate) kind: Option<MessageKind>,
     pub(crate) id: Option<Located>,
     pub(crate) method: Option<String>,
-    /// What its `_meta` states.
+    /// The revision in its `_meta`, if known.
     pub(crate) revision: Option<Revision>,
-    /// Whether its `_meta` states a revision, known or not.
+    /// Whether its `_meta` names a revision, known or not.
     pub(crate) has_revision: bool,
-    /// The token by which it asks for progress.
+    /// The progress token that it requests.
     pub(crate) token: Option<Located>,
-    /// The request of the other side, or of its own, that it refers to.
+    /// The request that it refers to.
     pub(crate) reference: Option<Reference>,
-    /// The revision that its result agrees to, if it answers `initialize`.
+    /// The revision in its result, if it answers `initialize`.
     pub(crate) agreed: Option<Revision>,
     pub(crate) error_code: Option<i64>,
 }
 
-/// An id or a token, and where it is in the text.
+/// An id or a token, and its position in the text.
 #[derive(Debug, Clone)]
 pub(crate) struct Located {
     pub(crate) id: JsonRpcId,
@@ -43,34 +43,34 @@ pub(crate) struct Located {
 /// How a message refers to a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Reference {
-    /// By the token of its progress.
+    /// By progress token.
     Progress(Located),
-    /// By its id, which is cancelled.
+    /// By the id that is cancelled.
     Cancelled(Located),
-    /// By its id, which has subscribed to it.
+    /// By the id of the subscription.
     Subscription(Located),
 }
 
-impl Glance {
-    /// What there is to know about a text that cannot be read.
-    pub(crate) const NOTHING: Glance = Glance { messages: Vec::new(), is_batch: false };
+impl Outline {
+    /// The outline of an unreadable text.
+    pub(crate) const EMPTY: Outline = Outline { messages: Vec::new(), is_batch: false };
 
-    /// Looks at a text; `None` if that is not JSON.
-    pub(crate) fn at(text: &[u8], limits: Limits) -> Option<Glance> {
-        read(text, limits, Glance::of)
+    /// Outlines a text; `None` if it is not JSON.
+    pub(crate) fn at(text: &[u8], limits: Limits) -> Option<Outline> {
+        read(text, limits, Outline::of)
     }
 
-    pub(crate) fn of(root: Node<'_>) -> Glance {
+    pub(crate) fn of(root: Node<'_>) -> Outline {
         let is_batch = root.is_array();
         let messages = if is_batch {
             root.elements().map(Message::of).collect()
         } else {
             vec![Message::of(root)]
         };
-        Glance { messages, is_batch }
+        Outline { messages, is_batch }
     }
 
-    /// The only message of what is not a batch.
+    /// The message, unless it is a batch.
     pub(crate) fn single(&self) -> Option<&Message> {
         self.messages.first().filter(|_| !self.is_batch)
     }
@@ -84,7 +84,7 @@ impl Glance {
         self.messages.iter().map(part).collect()
     }
 
-    /// Whether it holds a request, or anything that can only be answered with an error.
+    /// Whether it contains a request, or something that can only be answered with an error.
     pub(crate) fn expects_response(&self) -> bool {
         self.messages.is_empty() || self.messages.iter().any(Message::expects_response)
     }
@@ -148,7 +148,7 @@ fn revision_of(node: Node<'_>) -> Option<Revision> {
     node.as_str()?.parse().ok()
 }
 
-/// Shows the root of a text; `None` if that is not JSON.
+/// Passes the root of a text to `look`; `None` if it is not JSON.
 pub(crate) fn read<T>(text: &[u8], limits: Limits, look: impl FnOnce(Node<'_>) -> T) -> Option<T> {
     let mut tape = Tape::new();
     let document = tape.parse(text, limits).ok()?;

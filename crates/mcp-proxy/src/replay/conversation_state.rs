@@ -1,4 +1,4 @@
-//! What is known about one conversation, then and now.
+//! The state of one conversation, in the recording and in the replay.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -13,17 +13,18 @@ use super::{
     tokens::{Named, Tokens},
 };
 
-/// Requests of either side that are remembered, then and now; the oldest are forgotten.
+/// Maximum number of requests to remember per side, recorded and replayed; the oldest are
+/// forgotten.
 const MAX_OPEN: usize = 10_000;
-/// A request of the server whose id is longer is not answered.
+/// Requests of the server with longer ids are not answered.
 pub(super) const MAX_ID: usize = 1024;
 
-/// A conversation.
+/// The state of a conversation. `then` is the recording, `now` the replay.
 #[derive(Debug)]
-pub(super) struct Talk {
+pub(super) struct ConversationState {
     pub(super) peer: Peer,
     keys: RandomState,
-    /// Why there is nothing more to hear.
+    /// Why the conversation ended, if it has.
     pub(super) ended: Option<String>,
     /// Requests of the client, by the digests of their ids.
     sent: HashMap<u64, VecDeque<Slot>>,
@@ -35,20 +36,20 @@ pub(super) struct Talk {
     asked_now: VecDeque<(Asked, Bytes)>,
     counts: [HashMap<u64, u64>; 2],
     pub(super) tokens: Tokens,
-    /// How often in a row the server has not done what the recorded one did.
+    /// Number of expected messages in a row that the server did not send.
     pub(super) misses: u32,
-    /// How many messages the servers have sent, then and now.
+    /// Number of messages of the server, then and now.
     pub(super) messages: [u64; 2],
 }
 
 /// A request of the client.
 #[derive(Debug, Default)]
 struct Slot {
-    /// What the new answer names, if it is there.
+    /// The generated values in the new answer, once there is one.
     answer: Option<Named>,
 }
 
-/// A request of a server: the digest of its method, and how many of these came before it.
+/// Identifies a request of a server: the digest of its method, and its index among those.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Asked {
     method: u64,
@@ -56,23 +57,23 @@ pub(super) struct Asked {
     is_ping: bool,
 }
 
-/// What to do about an answer of the recorded client.
+/// What to do with an answer of the recorded client.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Reply {
-    /// It answers this request.
+    /// Send it as the answer to this request.
     To(Asked),
-    /// The request is answered as it comes.
+    /// Skip it: the request is answered when it arrives.
     Skip,
-    /// It answers nothing that is known.
+    /// It answers no known request.
     Unknown,
 }
 
 const THEN: usize = 0;
 const NOW: usize = 1;
 
-impl Talk {
-    pub(super) fn new(peer: Peer) -> Talk {
-        Talk {
+impl ConversationState {
+    pub(super) fn new(peer: Peer) -> ConversationState {
+        ConversationState {
             peer,
             keys: RandomState::new(),
             ended: None,
@@ -88,7 +89,7 @@ impl Talk {
         }
     }
 
-    /// A request was sent.
+    /// Notes that a request was sent.
     pub(super) fn note_sent(&mut self, id: &JsonRpcId) {
         let key = self.keys.hash_one(id);
         self.sent.entry(key).or_default().push_back(Slot::default());
@@ -100,7 +101,7 @@ impl Talk {
         }
     }
 
-    /// The new server has answered.
+    /// Notes an answer of the new server.
     pub(super) fn note_answer(&mut self, id: &JsonRpcId, named: Named) {
         self.messages[NOW] += 1;
         let slots = self.sent.get_mut(&self.keys.hash_one(id));
@@ -120,7 +121,7 @@ impl Talk {
     pub(super) fn take_answer(&mut self, id: &JsonRpcId) -> Option<Named> {
         let key = self.keys.hash_one(id);
         let slot = self.drop_first(key)?;
-        // Rarely far from the front: answers come nearly in the order of the requests.
+        // Usually near the front: answers come almost in the order of requests.
         if let Some(place) = self.sent_order.iter().position(|other| *other == key) {
             self.sent_order.remove(place);
         }
@@ -136,7 +137,7 @@ impl Talk {
         slot
     }
 
-    /// The recorded server has asked.
+    /// Notes a request of the recorded server.
     pub(super) fn note_asked_then(&mut self, id: &JsonRpcId, method: &str) {
         let asked = self.count(THEN, method);
         let key = self.keys.hash_one(id);
@@ -150,7 +151,7 @@ impl Talk {
         }
     }
 
-    /// The new server has asked.
+    /// Notes a request of the new server.
     pub(super) fn note_asked_now(&mut self, id: &[u8], method: &str) {
         self.messages[NOW] += 1;
         let asked = self.count(NOW, method);
@@ -163,7 +164,7 @@ impl Talk {
         }
     }
 
-    /// What an answer of the recorded client is for.
+    /// Matches an answer of the recorded client.
     pub(super) fn reply(&mut self, id: &JsonRpcId) -> Reply {
         match self.asked_then.remove(&self.keys.hash_one(id)) {
             Some(asked) if asked.is_ping => Reply::Skip,
@@ -172,18 +173,18 @@ impl Talk {
         }
     }
 
-    /// Whether the new server has asked the same.
+    /// Whether the new server has sent the same request.
     pub(super) fn is_asked(&self, asked: Asked) -> bool {
         self.asked_now.iter().any(|(other, _)| *other == asked)
     }
 
-    /// The id by which the new server has asked the same.
+    /// Takes the id of the same request of the new server.
     pub(super) fn take_asked(&mut self, asked: Asked) -> Option<Bytes> {
         let place = self.asked_now.iter().position(|(other, _)| *other == asked)?;
         self.asked_now.remove(place).map(|(_, id)| id)
     }
 
-    /// What the new server asks and the recording has no answer to.
+    /// Takes the requests of the new server that the recording has no answer to.
     pub(super) fn take_all_asked(&mut self) -> Vec<Bytes> {
         self.asked_now.drain(..).map(|(_, id)| id).collect()
     }
