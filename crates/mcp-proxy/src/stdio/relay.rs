@@ -11,7 +11,7 @@ use bytes::Bytes;
 use mcp_core::{Refusal, RefusalReason, Side};
 
 use super::splitter::{Line, Splitter};
-use crate::{Observation, Tap, Verdict, respond::Replacement};
+use crate::{Observation, Tap, Verdict, respond::Replacement, tap::Preparer};
 
 /// Why a direction ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,13 +107,15 @@ pub(super) struct Relay {
     outputs: Arc<Outputs>,
     tap: Tap,
     splitter: Splitter,
+    preparer: Preparer,
 }
 
 const BUFFER: usize = 64 << 10;
 
 impl Relay {
     pub(super) fn new(from: Side, outputs: Arc<Outputs>, tap: &Tap, max_line: usize) -> Relay {
-        Relay { from, outputs, tap: tap.clone(), splitter: Splitter::new(max_line) }
+        let splitter = Splitter::new(max_line);
+        Relay { from, outputs, tap: tap.clone(), splitter, preparer: tap.preparer() }
     }
 
     /// Copies `input` until it ends or the receiver stops reading.
@@ -173,19 +175,60 @@ impl Relay {
 
     /// Forwards the lines that end in `bytes` and may pass.
     fn pass_lines(&mut self, bytes: &[u8]) -> io::Result<()> {
-        let Relay { from, outputs, tap, splitter } = self;
+        let splitter = &mut self.splitter;
         // Lines are slices of one buffer, so most need no allocation.
         let buffer = Bytes::copy_from_slice(bytes);
         let mut held = Vec::new();
         splitter.push(&buffer, |line| held.push(Held::of(line, &buffer)));
-        pass_held(*from, outputs, tap, &held, true)
+        self.pass_held(&held, true)
     }
 
     fn pass_last_line(&mut self) -> io::Result<()> {
-        let Relay { from, outputs, tap, splitter } = self;
         let mut held = Vec::new();
-        splitter.finish(|line| held.push(Held::of(line, &Bytes::new())));
-        pass_held(*from, outputs, tap, &held, false)
+        self.splitter.finish(|line| held.push(Held::of(line, &Bytes::new())));
+        self.pass_held(&held, false)
+    }
+
+    /// Judges lines in runs, and forwards those of a run that pass in one write. If a line is held
+    /// back, both sides are told before the next is judged.
+    fn pass_held(&mut self, mut held: &[Held], ends: bool) -> io::Result<()> {
+        let Relay { from, outputs, tap, preparer, .. } = self;
+        let from = *from;
+        let seen = |text: Bytes| {
+            if ends {
+                Observation::stdio(from, text)
+            } else {
+                Observation::unterminated(from, text)
+            }
+        };
+        let mut passing = Vec::new();
+        while !held.is_empty() {
+            let run = held.iter().take(RUN).map_while(|line| match line {
+                Held::Whole(text) => Some(text),
+                Held::TooLong { .. } => None,
+            });
+            let (passed, refused) =
+                tap.judge_run(preparer, run.clone().map(|text| seen(text.clone())));
+            for text in run.take(passed) {
+                passing.extend_from_slice(text);
+                if ends {
+                    passing.push(b'\n');
+                }
+            }
+            send_passing(from, outputs, &mut passing)?;
+            held = held.get(passed..).unwrap_or_default();
+            let (text, verdict) = match (held.first(), refused) {
+                (Some(Held::Whole(text)), Some(verdict)) => (&**text, verdict),
+                (Some(Held::TooLong { length }), _) => {
+                    tap.observe(seen(Bytes::new()).skipping(*length));
+                    (&b""[..], Verdict::refusing(too_long(*length)))
+                }
+                (Some(Held::Whole(_)) | None, _) => continue,
+            };
+            held = held.get(1..).unwrap_or_default();
+            refuse(from, outputs, tap, text, &verdict)?;
+        }
+        Ok(())
     }
 }
 
@@ -209,47 +252,9 @@ impl Held {
     }
 }
 
-/// Judges lines, and forwards those that pass in as few writes as possible. If a line is held back,
-/// both sides are told before the next is judged.
-fn pass_held(
-    from: Side,
-    outputs: &Outputs,
-    tap: &Tap,
-    mut held: &[Held],
-    ends: bool,
-) -> io::Result<()> {
-    let seen = |text: Bytes| {
-        if ends { Observation::stdio(from, text) } else { Observation::unterminated(from, text) }
-    };
-    let mut passing = Vec::new();
-    while !held.is_empty() {
-        let whole = held.iter().map_while(|line| match line {
-            Held::Whole(text) => Some(text),
-            Held::TooLong { .. } => None,
-        });
-        let (passed, refused) = tap.judge_run(whole.clone().map(|text| seen(text.clone())));
-        for text in whole.take(passed) {
-            passing.extend_from_slice(text);
-            if ends {
-                passing.push(b'\n');
-            }
-        }
-        let Some((first, rest)) = held.get(passed..).and_then(<[Held]>::split_first) else { break };
-        held = rest;
-        let (text, verdict) = match (first, refused) {
-            (Held::Whole(text), Some(verdict)) => (&**text, verdict),
-            (Held::TooLong { length }, _) => {
-                tap.observe(seen(Bytes::new()).skipping(*length));
-                (&b""[..], Verdict::refusing(too_long(*length)))
-            }
-            // A line that was not judged does not pass.
-            (Held::Whole(_), None) => continue,
-        };
-        send_passing(from, outputs, &mut passing)?;
-        refuse(from, outputs, tap, text, &verdict)?;
-    }
-    send_passing(from, outputs, &mut passing)
-}
+/// Lines are judged and forwarded in runs of this many: the receiver can process one run while the
+/// next is judged, and a run takes a single write.
+const RUN: usize = 16;
 
 /// Forwards the lines that passed, in one write.
 fn send_passing(from: Side, outputs: &Outputs, passing: &mut Vec<u8>) -> io::Result<()> {

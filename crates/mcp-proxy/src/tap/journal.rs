@@ -9,6 +9,7 @@ use mcp_rules::{
 use super::{
     Counts, Observation, Rules, SessionHistory, TapEvent, Watcher,
     observation::ObservationWriter,
+    preparer::Prepared,
     queue::{Item, Next, Queue, QueueReader},
 };
 use crate::{BadTools, Policy, Recorder, Verdict, bad_tools};
@@ -42,6 +43,36 @@ struct Written {
 pub(super) enum Mode {
     Observe,
     Enforce,
+}
+
+/// The result of judging a line.
+#[derive(Debug)]
+struct Ruled {
+    observer: SuspendedObserver,
+    ruling: Ruling,
+    /// The number of messages in it.
+    messages: u64,
+}
+
+impl Rules {
+    /// Judges a line with an observer.
+    fn rule(
+        &self,
+        observer: SuspendedObserver,
+        number: u64,
+        read: &ReadLine<'_>,
+        mode: Mode,
+    ) -> Ruled {
+        let mut observer = observer.resume(&self.engine);
+        let before = observer.messages();
+        let ruling = observer.decide(number, read, |reason| match mode {
+            // A line that passes in any case is judged as in a recording.
+            Mode::Observe => Some(false),
+            Mode::Enforce => self.policy.blocks(reason),
+        });
+        let messages = observer.messages() - before;
+        Ruled { observer: observer.suspend(), ruling, messages }
+    }
 }
 
 /// How a line was judged, as reported to watchers.
@@ -125,15 +156,20 @@ impl Journal {
 
     /// Processes a line that passes only as far as the verdict allows.
     pub(super) fn judge(&mut self, observation: &Observation) -> Verdict {
-        let verdict = self.judge_next(observation);
+        let verdict = self.take_observed(observation, self.mode(observation));
         self.flush();
         verdict
     }
 
     /// Like [`Journal::judge`], for one of several lines; the caller flushes afterwards.
-    pub(super) fn judge_next(&mut self, observation: &Observation) -> Verdict {
+    pub(super) fn judge_next(&mut self, next: Prepared<'_>) -> Verdict {
+        let Prepared { observation, read } = next;
         let mode = self.mode(observation);
-        self.take_observed(observation, mode)
+        let Some(read) = read else { return self.take_observed(observation, mode) };
+        self.take_own(read.text(), Some(observation), mode, |journal, observer, number| {
+            let ruled = journal.rules.rule(observer, number, read, mode);
+            journal.count(ruled)
+        })
     }
 
     fn take_observed(&mut self, observation: &Observation, mode: Mode) -> Verdict {
@@ -199,6 +235,19 @@ impl Journal {
         observation: Option<&Observation>,
         mode: Mode,
     ) -> Verdict {
+        self.take_own(line, observation, mode, |journal, observer, number| {
+            journal.rule_on(observer, number, (line, parsed), mode)
+        })
+    }
+
+    /// Processes a line with the journal's own observer.
+    fn take_own(
+        &mut self,
+        line: &[u8],
+        observation: Option<&Observation>,
+        mode: Mode,
+        rule: impl FnOnce(&mut Journal, SuspendedObserver, u64) -> (SuspendedObserver, Ruling),
+    ) -> Verdict {
         self.take_in(SessionHistory::Own, line, observation, mode, |journal, number| {
             let Some(mut observer) = journal.observer.take() else { return Ruling::default() };
             if std::mem::take(&mut journal.has_missed) {
@@ -206,7 +255,7 @@ impl Journal {
                 resumed.forget();
                 observer = resumed.suspend();
             }
-            let (observer, ruling) = journal.rule_on(observer, number, (line, parsed), mode);
+            let (observer, ruling) = rule(journal, observer, number);
             journal.observer = Some(observer);
             ruling
         })
@@ -260,22 +309,18 @@ impl Journal {
         (line, parsed): (&[u8], Option<&ParsedLine>),
         mode: Mode,
     ) -> (SuspendedObserver, Ruling) {
-        let mut observer = observer.resume(&self.rules.engine);
-        let before = observer.messages();
-        let policy = &self.rules.policy;
-        let rule = |read: &ReadLine<'_>| {
-            observer.decide(number, read, |reason| match mode {
-                // A line that passes in any case is judged as in a recording.
-                Mode::Observe => Some(false),
-                Mode::Enforce => policy.blocks(reason),
-            })
+        let Journal { rules, reader, .. } = self;
+        let rule = |read: &ReadLine<'_>| rules.rule(observer, number, read, mode);
+        let ruled = match parsed {
+            Some(parsed) => reader.read_parsed(parsed, line, rule),
+            None => reader.read(line, rule),
         };
-        let ruling = match parsed {
-            Some(parsed) => self.reader.read_parsed(parsed, line, rule),
-            None => self.reader.read(line, rule),
-        };
-        self.counts.messages += observer.messages() - before;
-        (observer.suspend(), ruling)
+        self.count(ruled)
+    }
+
+    fn count(&mut self, ruled: Ruled) -> (SuspendedObserver, Ruling) {
+        self.counts.messages += ruled.messages;
+        (ruled.observer, ruled.ruling)
     }
 
     /// Follows a line that was recorded and judged before, as part of another conversation.

@@ -3,6 +3,7 @@
 mod journal;
 mod observation;
 mod open_requests;
+mod preparer;
 mod queue;
 mod sent_headers;
 mod shared;
@@ -15,12 +16,13 @@ use std::{
 };
 
 use mcp_core::{Refusal, Revision, SessionStore, Side};
-use mcp_rules::{Engine, Finding, Identity};
+use mcp_rules::{Engine, Finding, Identity, Limits};
 use tokio::sync::oneshot;
 
 pub use self::{observation::Observation, open_requests::OpenRequests};
 pub(crate) use self::{
     observation::{Event, Part, is_initialize},
+    preparer::Preparer,
     sent_headers::SentHeaders,
 };
 
@@ -162,6 +164,7 @@ pub struct Tap {
 #[derive(Debug)]
 struct Inner {
     policy: Policy,
+    limits: Limits,
     way: Way,
 }
 
@@ -248,6 +251,7 @@ impl Tap {
     pub fn new(engine: Arc<Engine>, settings: TapSettings) -> Tap {
         let TapSettings { policy, revision, recorder, watchers, backlog, store } = settings;
         let backlog = if backlog == 0 { DEFAULT_BACKLOG } else { backlog };
+        let limits = engine.settings().limits.clone();
         let judging = Arc::clone(&engine);
         let rules = Rules { engine: judging, policy: policy.clone() };
         let journal = Journal::new(rules, revision, recorder, watchers);
@@ -262,7 +266,7 @@ impl Tap {
             let worker = std::thread::spawn(move || journal.run(&worker));
             Way::Aside { queue, worker: Mutex::new(Some(worker)) }
         };
-        Tap { inner: Arc::new(Inner { policy, way }), upstream: None, session: None }
+        Tap { inner: Arc::new(Inner { policy, limits, way }), upstream: None, session: None }
     }
 
     /// The same tap, for the traffic of the server with this name, which watchers see.
@@ -385,38 +389,32 @@ impl Tap {
         }
     }
 
-    /// Judges observations that arrived together, up to the first that may not pass. Returns how
-    /// many pass, and the verdict on that one. Both directions share one journal: locking it once
-    /// per run instead of once per line avoids that they wake each other for every line.
+    /// What [`Tap::judge_run`] needs; each direction of a stream has its own.
+    pub(crate) fn preparer(&self) -> Preparer {
+        Preparer::new(&self.inner.limits)
+    }
+
+    /// Judges messages that arrived together and are about to pass in this order, until one may not.
+    /// Returns how many may pass, and the verdict on the one that may not. Both directions of a stream
+    /// share one journal: if they locked it for each line, they would wake each other for each line.
     pub(crate) fn judge_run(
         &self,
+        preparer: &mut Preparer,
         run: impl Iterator<Item = Observation>,
     ) -> (usize, Option<Verdict>) {
-        let mut passed = 0;
         let Way::Inline(journal) = &self.inner.way else {
-            for observation in run {
-                let verdict = self.judge(observation);
-                if !verdict.passes() {
-                    return (passed, Some(verdict));
-                }
-                passed += 1;
-            }
-            return (passed, None);
+            return until_refused(run, |observation| self.judge(observation));
         };
         let at = now();
-        let mut journal = lock(journal);
-        let Some(journal) = &mut *journal else { return (run.count(), None) };
-        let mut refused = None;
-        for observation in run {
-            let verdict = journal.judge_next(&self.stamped_at(observation, at));
-            if !verdict.passes() {
-                refused = Some(verdict);
-                break;
+        let run: Vec<Observation> = run.map(|each| self.stamped_at(each, at)).collect();
+        preparer.prepare(&run, |prepared| match &mut *lock(journal) {
+            Some(journal) => {
+                let judged = until_refused(prepared, |next| journal.judge_next(next));
+                journal.flush();
+                judged
             }
-            passed += 1;
-        }
-        journal.flush();
-        (passed, refused)
+            None => (run.len(), None),
+        })
     }
 
     fn stamped(&self, observation: Observation) -> Observation {
@@ -449,6 +447,22 @@ impl Tap {
             }
         }
     }
+}
+
+/// How many of a run pass before one does not, and the verdict on the latter.
+fn until_refused<T>(
+    run: impl Iterator<Item = T>,
+    mut judge: impl FnMut(T) -> Verdict,
+) -> (usize, Option<Verdict>) {
+    let mut passed = 0;
+    for next in run {
+        let verdict = judge(next);
+        if !verdict.passes() {
+            return (passed, Some(verdict));
+        }
+        passed += 1;
+    }
+    (passed, None)
 }
 
 fn change_rules(journal: &mut Option<Box<Journal>>, rules: Rules) {

@@ -67,13 +67,8 @@ impl LineReader {
         self.lines.clear();
         let slot = self.lines.append(text, self.line_limits).ok()?;
         let document = self.lines.document(slot, text);
-        let place = Span { start: message.start, end: message.end };
-        // If a value begins and ends where the message does, the message is that value.
-        let is_ordinary = memchr::memchr2(b'\n', b'\r', place.slice(text)).is_none()
-            && document.root().get("msg").is_some_and(|found| found.span() == place)
-            && !document.has_duplicate_keys()
-            && !document.has_lone_surrogates();
-        is_ordinary.then_some(ParsedLine(slot))
+        let found = document.root().get("msg")?;
+        is_ordinary(found, message, text).then_some(ParsedLine(slot))
     }
 
     /// Passes on the line that [`LineReader::parse_optimistic`] has just parsed.
@@ -167,6 +162,15 @@ impl<'a> ReadLine<'a> {
         self.text
     }
 
+    /// Whether a line [written optimistically](crate::TraceWriter::write_optimistic) has an ordinary
+    /// message at `message`.
+    pub fn has_ordinary(&self, message: &Range<usize>) -> bool {
+        match self.record().map(|record| &record.content) {
+            Some(Content::Message(found)) => is_ordinary(*found, message, self.text),
+            _ => false,
+        }
+    }
+
     /// The record it holds, if it is one.
     pub fn record(&self) -> Option<&'a Record<'a>> {
         match self.content {
@@ -207,6 +211,18 @@ impl<'a> ReadLine<'a> {
             }
         }
     }
+}
+
+/// Whether the message found in a line is the one written at `place`, and needs no more than its
+/// JSON value: no line breaks, duplicate keys or lone surrogates.
+fn is_ordinary(found: Node<'_>, place: &Range<usize>, line: &[u8]) -> bool {
+    let document = found.document();
+    let place = Span { start: place.start, end: place.end };
+    // If a value begins and ends where the message does, the message is that value.
+    found.span() == place
+        && memchr::memchr2(b'\n', b'\r', place.slice(line)).is_none()
+        && !document.has_duplicate_keys()
+        && !document.has_lone_surrogates()
 }
 
 /// The text that a record holds, without a byte order mark.
