@@ -24,29 +24,29 @@ pub enum CommandError {
     Failed { arguments: String, status: std::process::ExitStatus },
 }
 
-/// What is to be checked: a trace, or a folder of them, without findings of severity error.
+/// A recording to check, or a folder of them, without findings of severity error.
 #[derive(Debug, Clone, Copy)]
 pub struct Recording<'a> {
-    /// What it is called in the report.
+    /// Its name in the report.
     pub title: &'a str,
-    /// Where it is.
+    /// Its path.
     pub path: &'a Path,
 }
 
-/// What checking one recording costs.
+/// The cost of checking one recording.
 #[derive(Debug)]
 pub struct CheckReport {
-    /// What is called so.
+    /// The name of the recording.
     pub title: String,
     /// Its length.
     pub bytes: u64,
     /// From start to end of `plumb check`, fastest of the runs.
     pub took: Duration,
-    /// The most memory that was resident during the runs, if the system tells.
+    /// Peak resident memory during the runs, if the system reports it.
     pub peak_bytes: Option<u64>,
 }
 
-/// What was measured.
+/// The measurements.
 #[derive(Debug)]
 pub struct CommandReport {
     /// For each recording.

@@ -1,4 +1,4 @@
-//! What it costs to know whether a message is valid: plumb compared with its peers.
+//! Measures the cost of validating a message, for plumb and its peers.
 //!
 //! Generates the messages ([`corpus`], [`trace`]), asks every contestant ([`contestants`]) for its
 //! verdict on the same bytes, times them side by side ([`measure`]) and writes the results

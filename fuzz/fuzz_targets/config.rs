@@ -1,4 +1,4 @@
-//! Any text as a `plumb.toml`: settings, or an error that can be shown.
+//! Any text as a `plumb.toml`: either settings, or an error that can be rendered.
 
 #![no_main]
 

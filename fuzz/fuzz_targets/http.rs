@@ -1,4 +1,5 @@
-//! Any request of HTTP to a server that enforces the rules: an answer, never a failure of ours.
+//! Any HTTP request to a server that enforces the rules: always an answer, never an internal
+//! failure.
 
 #![no_main]
 

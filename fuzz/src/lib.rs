@@ -1,4 +1,4 @@
-//! What several targets need.
+//! Helpers for several targets.
 
 use std::{future::Future, sync::OnceLock, time::Duration};
 
@@ -13,11 +13,7 @@ use tokio::runtime::{Builder, Handle, Runtime};
 pub fn run<T>(future: impl Future<Output = T>) -> T {
     static RUNTIME: OnceLock<Runtime> = OnceLock::new();
     let runtime = RUNTIME.get_or_init(|| {
-        Builder::new_current_thread()
-            .enable_time()
-            .start_paused(true)
-            .build()
-            .expect("a runtime")
+        Builder::new_current_thread().enable_time().start_paused(true).build().expect("a runtime")
     });
     runtime.block_on(async {
         let outcome = future.await;
@@ -34,7 +30,7 @@ pub fn run<T>(future: impl Future<Output = T>) -> T {
     })
 }
 
-/// Cuts `input` into pieces as a network might: its first byte says how long they are.
+/// Splits `input` into pieces as a network might; its first byte is their length.
 pub fn pieces(input: &[u8]) -> (&[u8], Vec<&[u8]>) {
     let Some((first, rest)) = input.split_first() else {
         return (&[], Vec::new());

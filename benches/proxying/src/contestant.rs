@@ -1,4 +1,4 @@
-//! What stands between client and server.
+//! The contestants: programs between client and server.
 
 use std::{
     fs,
@@ -12,7 +12,7 @@ use std::{
 
 use crate::process::Process;
 
-/// Where the programs are.
+/// The paths of the programs.
 #[derive(Debug, Clone)]
 pub struct Programs {
     /// `plumb`.
@@ -23,23 +23,23 @@ pub struct Programs {
     pub copy: PathBuf,
     /// `proxying-hyper`.
     pub hyper: PathBuf,
-    /// `nginx`, if it is installed.
+    /// `nginx`, if installed.
     pub nginx: Option<PathBuf>,
-    /// The folder of `scripts/proxy-bench-peers` with `node_modules` and `venv`, if it is there.
+    /// The folder of `scripts/proxy-bench-peers` with `node_modules` and `venv`, if present.
     pub peers: Option<PathBuf>,
 }
 
-/// How plumb judges.
+/// The modes of plumb.
 pub const MODES: [(&str, &[&str]); 3] = [
     ("plumb, all rules off", &["-q", "--rule", "*=off"]),
     ("plumb, observing", &["-q"]),
     ("plumb, enforcing", &["-q", "--enforce"]),
 ];
 
-/// Something that listens, and its address.
+/// A listening program and its address.
 #[derive(Debug)]
 pub struct Listening {
-    /// `None` if the client talks to the server itself.
+    /// `None` if the client connects to the server directly.
     pub process: Option<Process>,
     /// Host and port.
     pub address: String,
@@ -55,7 +55,7 @@ impl Programs {
         start_ours(Command::new(&self.echo).arg("http"))
     }
 
-    /// All that can stand between an HTTP client and an HTTP server.
+    /// Starts all contestants between an HTTP client and an HTTP server.
     ///
     /// # Errors
     ///
@@ -80,8 +80,7 @@ impl Programs {
         Ok(all)
     }
 
-    /// All that can stand between an HTTP client and a server on standard streams, with the path they
-    /// serve.
+    /// Starts all bridges between an HTTP client and a stdio server, with the path that they serve.
     ///
     /// # Errors
     ///
@@ -122,7 +121,7 @@ impl Programs {
         Ok(all)
     }
 
-    /// The server on standard streams, by itself and behind plumb.
+    /// The commands of the stdio server, by itself and behind plumb.
     pub fn on_streams(&self) -> Vec<(&'static str, Command)> {
         let mut direct = Command::new(&self.echo);
         direct.arg("stdio");

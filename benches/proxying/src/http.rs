@@ -40,7 +40,7 @@ impl Session {
         Ok(session)
     }
 
-    /// Calls the tool; an answer to something else is an error.
+    /// Calls the tool; an answer to another request is an error.
     ///
     /// # Errors
     ///
@@ -135,7 +135,7 @@ fn is_closed(error: &io::Error) -> bool {
     matches!(error.kind(), UnexpectedEof | ConnectionReset | BrokenPipe)
 }
 
-/// Several sessions that call at the same time.
+/// Several sessions that call concurrently.
 #[derive(Debug)]
 pub struct HttpLoad(Vec<Session>);
 

@@ -33,7 +33,7 @@ struct Arguments {
     /// The plumb to measure
     #[arg(long)]
     plumb: PathBuf,
-    /// The folder with the bridges of others
+    /// The folder with the other bridges
     #[arg(long)]
     peers: Option<PathBuf>,
     /// The Markdown file to which the tables are written
@@ -100,7 +100,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         let plural = if connections == 1 { "" } else { "s" };
         let title = format!("HTTP to stdio, {connections} session{plural}");
         if wanted(&title) {
-            // A bridge of others is slow, and its every session is a process.
+            // The other bridges are slow, and start a process per session.
             let scale = Scale { calls: scale.calls / 10, ..scale };
             tables.push(http(programs.bridges()?, title, "/mcp", scale, connections)?);
         }
@@ -137,7 +137,7 @@ fn interleaved<L>(
                 continue;
             }
             samples.push(sample);
-            // Where there is no proxy, the process is the server.
+            // Without a proxy, measure the server process.
             let is_proxy = *name != "nothing";
             if let (Some(before), Some(after), true) = (before, worked(process), is_proxy) {
                 *time = Some(time.unwrap_or_default() + after.saturating_sub(before));
@@ -173,7 +173,7 @@ fn http(
             .and_then(|mut load| load.round(connections).map(|_| load));
         match opened {
             Ok(load) => loads.push((name, process, load)),
-            // What others do is no failure of this program.
+            // A failure of another program is not a failure of this one.
             Err(error) if name.ends_with(')') => eprintln!("{title}: {name} fails: {error}"),
             Err(error) => return Err(io::Error::other(format!("{title}, {name}: {error}"))),
         }
@@ -181,7 +181,7 @@ fn http(
     interleaved(title, &mut loads, scale.rounds, |load| load.round(scale.calls))
 }
 
-/// The memory of a proxy with many sessions that say nothing.
+/// The memory of a proxy with many idle sessions.
 fn idle(programs: &Programs, scale: Scale) -> io::Result<u64> {
     let (_server, address) = programs.server()?;
     let folder = Scratch::new()?;
@@ -268,7 +268,7 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // Nothing in it matters.
+        // Failing to remove it does not matter.
         let _ = fs::remove_dir_all(&self.0);
     }
 }

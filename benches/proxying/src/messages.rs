@@ -2,9 +2,9 @@
 
 /// The handshake of the client.
 pub const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"bench","version":"1"}}}"#;
-/// Its end.
+/// The end of the handshake.
 pub const INITIALIZED: &str = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-/// What is echoed.
+/// The text to echo.
 const TEXT: &str = "a text as long as a short line of a log, or a question to a model";
 
 /// A call with this id.
@@ -29,8 +29,7 @@ pub fn answer(message: &str) -> Option<String> {
     Some(format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))
 }
 
-/// The id of a message, as it is written. Bridges may put members in any order, or spaces between
-/// them.
+/// The id of a message, as written. Bridges may reorder members or add spaces.
 pub fn id_of(message: &str) -> Option<&str> {
     let rest = message.split_once(r#""id":"#)?.1.trim_start();
     let end = rest.find([',', '}'])?;

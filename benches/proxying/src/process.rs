@@ -1,4 +1,4 @@
-//! Processes that were started here.
+//! Child processes.
 
 use std::{
     fs, io,
@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-/// A process that ends with its owner.
+/// A process, ended on drop.
 #[derive(Debug)]
 pub struct Process(Child);
 
@@ -48,7 +48,7 @@ impl Process {
     }
 }
 
-/// A process and its children, and theirs.
+/// A process and all its descendants.
 fn family(id: u32) -> Box<dyn Iterator<Item = u32>> {
     let children = fs::read_to_string(format!("/proc/{id}/task/{id}/children"));
     let children: Vec<u32> = children
@@ -74,7 +74,7 @@ fn ticks(id: u32) -> u64 {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // Politely first, so that it can end its own children; it may have exited already.
+        // SIGTERM first, so that it can end its own children; it may have exited already.
         let _ = Command::new("kill").arg(self.0.id().to_string()).status();
         for _ in 0..100 {
             if !matches!(self.0.try_wait(), Ok(None)) {

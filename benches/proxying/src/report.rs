@@ -1,4 +1,4 @@
-//! Tables, and what was to be reached.
+//! Tables and goals.
 
 use std::{fmt::Write as _, fs, io, path::Path, time::Duration};
 
@@ -7,9 +7,9 @@ use crate::sample::Summary;
 /// The figures of all contestants under one load.
 #[derive(Debug)]
 pub struct Table {
-    /// What kind of load.
+    /// The kind of load.
     pub title: String,
-    /// Names and figures; the first is what others are compared with.
+    /// Names and figures; the first is the baseline.
     pub rows: Vec<(&'static str, Summary)>,
 }
 
@@ -42,26 +42,26 @@ impl Table {
         self.rows.iter().find(|(other, _)| *other == name).map(|(_, summary)| summary)
     }
 
-    /// What a contestant adds to the median.
+    /// The latency that a contestant adds to the median.
     pub fn added(&self, name: &str) -> Option<Duration> {
         let first = self.rows.first()?.1;
         Some(self.row(name)?.p50.saturating_sub(first.p50))
     }
 
-    /// The throughput of one contestant in terms of another's.
+    /// The throughput of one contestant relative to another.
     pub fn ratio(&self, one: &str, other: &str) -> Option<f64> {
         Some(self.row(one)?.per_second / self.row(other)?.per_second)
     }
 }
 
-/// Something that was to be reached, and what was.
+/// A goal, and what was measured.
 #[derive(Debug)]
 pub struct Goal {
-    /// What is demanded.
+    /// The goal.
     pub demand: String,
     /// What was measured.
     pub measured: String,
-    /// Whether that is enough; `None` if it was not measured.
+    /// Whether the goal was reached; `None` if it was not measured.
     pub is_met: Option<bool>,
 }
 
@@ -83,7 +83,7 @@ pub fn goals(goals: &[Goal]) -> String {
 const BEGIN: &str = "<!-- figures -->";
 const END: &str = "<!-- end of figures -->";
 
-/// Replaces what stands between the markers of a file.
+/// Replaces the text between the markers of a file.
 ///
 /// # Errors
 ///

@@ -1,4 +1,4 @@
-//! A client on standard streams.
+//! A stdio client.
 
 use std::{
     collections::VecDeque,
@@ -23,7 +23,7 @@ pub struct StdioLoad {
 }
 
 impl StdioLoad {
-    /// Begins a conversation with a process that was started with pipes.
+    /// Opens a conversation with a process that was started with pipes.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! A conversation as it travels over HTTP: what a proxy between client and server would record.
+//! A conversation over HTTP, as a proxy would record it.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -11,27 +11,26 @@ use super::session::Session;
 use crate::corpus::Message;
 use crate::corpus::rng::Rng;
 
-/// The address of the server, without its host.
+/// The path of the server.
 const URL: &str = "/mcp";
 
 /// A session over HTTP, one observation after the other.
 #[derive(Debug)]
 pub(super) struct HttpSession<'a> {
     session: Session<'a>,
-    /// As the server names it.
+    /// The session id.
     id: String,
     exchanges: u64,
     events: u64,
-    /// The exchange of every request of the client that is not answered, and whether events were
-    /// sent on it.
+    /// The exchange of every open request of the client, and whether events were sent on it.
     posted: HashMap<String, (u64, bool)>,
-    /// The exchange on which the server sends what answers nothing.
+    /// The exchange of the stream for messages that answer no request.
     listening: Option<u64>,
     due: VecDeque<Observed>,
     ended: bool,
 }
 
-/// What is to be written to a line.
+/// The content of a line.
 #[derive(Debug)]
 pub(super) struct Observed {
     exchange: u64,
@@ -97,7 +96,7 @@ impl<'a> HttpSession<'a> {
         self.session.name()
     }
 
-    /// What is seen next, or nothing when the session is over.
+    /// The next observation, or `None` at the end of the session.
     pub(super) fn next(&mut self, rng: &mut Rng) -> Option<Observed> {
         while self.due.is_empty() && !self.ended {
             match self.session.next(rng) {
@@ -166,7 +165,7 @@ impl<'a> HttpSession<'a> {
         }
     }
 
-    /// The client no longer waits for an answer: the server closes what there is.
+    /// The client has cancelled the request: the server closes its stream.
     fn leave(&mut self, id: &str) {
         let Some((exchange, streams)) = self.posted.remove(id) else { return };
         if !streams {
@@ -212,7 +211,7 @@ impl<'a> HttpSession<'a> {
         self.due.push_back(Observed { exchange, part: Part::Event { id }, body });
     }
 
-    /// What the `fetch` of a client in Node.js sends.
+    /// The headers that `fetch` in Node.js sends.
     fn request_headers(&self, begins: bool, length: Option<usize>) -> Headers<'static> {
         let mut headers = Headers::new();
         headers.push("host", "mcp.example.com:3000");
@@ -236,7 +235,7 @@ impl<'a> HttpSession<'a> {
         headers
     }
 
-    /// What a server sends that stands on a common framework.
+    /// The headers of a server on a common framework.
     fn response_headers(&self, kind: &'static str, length: Option<usize>) -> Headers<'static> {
         let mut headers = Headers::new();
         headers.push("x-powered-by", "Express");

@@ -12,21 +12,21 @@ pub enum Event<'a> {
     ClientDiscovered(&'a ClientOverview),
     /// A phase begins.
     PhaseStarted {
-        /// The phase or probe.
+        /// The phase.
         phase: Phase,
         /// Number of probe runs in it.
         probes: usize,
     },
     /// A probe begins.
     ProbeStarted {
-        /// The phase or probe.
+        /// The probe.
         probe: &'a Probe,
         /// The revision.
         revision: Revision,
     },
     /// A probe has ended.
     ProbeFinished {
-        /// The phase or probe.
+        /// The probe.
         probe: &'a Probe,
         /// The revision.
         revision: Revision,

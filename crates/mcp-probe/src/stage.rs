@@ -514,7 +514,7 @@ impl Stage {
         match &error {
             ConversationError::Ended(_) | ConversationError::Unreachable(_) if knows(died) => {}
             ConversationError::Ended(_) | ConversationError::Unreachable(_) => {
-                self.fail_for(conversation, &error)
+                self.fail_for(conversation, &error);
             }
             _ => {
                 let message = format!("after the probe, {error}");

@@ -13,7 +13,7 @@ const SERVER: &str = "example-stdio-tools";
 pub(crate) fn large_ids(stage: &Stage) -> anyhow::Result<Outcome> {
     let mut server = Program::start(stage, SERVER, &[])?;
     let mut input = server.stdin()?;
-    // Nobody reads the answers, so that at some point the server stops reading too.
+    // The answers are not read, so at some point the server stops reading, too.
     let id = "x".repeat(1 << 20);
     let writer = std::thread::spawn(move || {
         for number in 0..128 {
@@ -26,13 +26,13 @@ pub(crate) fn large_ids(stage: &Stage) -> anyhow::Result<Outcome> {
     });
     std::thread::sleep(Duration::from_secs(stage.times(5, 2) as u64));
     let peak = server.peak()?;
-    // The writer may be stuck; the end of the server frees it.
+    // The writer may be blocked; the end of the server unblocks it.
     drop(server);
     let _ = writer.join();
     Ok(Outcome::new().memory(peak, 64))
 }
 
-/// A server that nobody can hear must not stay for ever.
+/// A server whose output is closed must exit.
 pub(crate) fn closed_output(stage: &Stage) -> anyhow::Result<Outcome> {
     let mut server = Program::start(stage, SERVER, &[])?;
     let mut input = server.stdin()?;

@@ -1,4 +1,4 @@
-//! Against a WebSocket server.
+//! Attacks on a WebSocket server.
 
 use std::{
     io::Write as _,
@@ -9,7 +9,7 @@ use std::{
 
 use crate::{outcome::Outcome, process::Program, stage::Stage, websocket};
 
-/// Pings without end, whose pongs nobody reads: they must not pile up.
+/// Endless pings with the pongs not read: they must not accumulate.
 pub(crate) fn pings_unread(stage: &Stage) -> anyhow::Result<Outcome> {
     let mut server = Program::start(stage, "example-websocket-echo", &[])?;
     let mut stream = websocket::open(&server.address()?)?;
@@ -17,7 +17,7 @@ pub(crate) fn pings_unread(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(Outcome::new().memory(server.peak()?, 64).check(true, format!("{sent} MB of pings taken")))
 }
 
-/// Sends pings for some seconds or until nobody reads them; returns how many MB were taken.
+/// Sends pings for some seconds or until the server stops reading; returns the MB sent.
 pub(crate) fn flood(stream: &mut TcpStream, ping: &[u8], stage: &Stage) -> usize {
     let pings = ping.repeat(1000);
     let _ = stream.set_write_timeout(Some(Duration::from_secs(2)));
@@ -40,7 +40,7 @@ pub(crate) fn unfinished(stage: &Stage) -> anyhow::Result<Outcome> {
         stream.set_write_timeout(Some(Duration::from_secs(1)))?;
         let mut begun = websocket::head(0x81, message.len() + 100);
         begun.extend_from_slice(message.as_bytes());
-        // Where there is no room the server may stop reading, or close.
+        // Without memory, the server may stop reading or close the connection.
         let _ = stream.write_all(&begun);
         open.push(stream);
     }
@@ -57,12 +57,12 @@ pub(crate) fn unfinished(stage: &Stage) -> anyhow::Result<Outcome> {
     Ok(Outcome::new().memory(peak, 400).check(is_served.is_ok(), "others are served"))
 }
 
-/// More clients than the server has places for, none of which says anything.
+/// More clients than the server has slots for, all silent.
 pub(crate) fn silent(stage: &Stage) -> anyhow::Result<Outcome> {
     let mut server = Program::start(stage, "example-websocket-echo", &[])?;
     let address = server.address()?;
     let open: Vec<_> = (0..1100).filter_map(|_| websocket::open(&address).ok()).collect();
-    // They give way one after the other, each after half a second of silence.
+    // Silent clients are disconnected one after the other, each after half a second.
     let mut is_served = false;
     let start = Instant::now();
     while !is_served && start.elapsed() < Duration::from_secs(20) {

@@ -1,5 +1,5 @@
-//! Copies bytes between a client on its standard streams and a server that it starts, and looks at
-//! nothing: `proxying-copy COMMAND ARGUMENT…`. The least that a process in between costs.
+//! Copies bytes between a client on its standard streams and a server that it starts, without
+//! parsing them: `proxying-copy COMMAND ARGUMENT…`. The lower bound for a process in between.
 
 use std::{
     env,

@@ -1,6 +1,5 @@
-//! A reverse proxy that only passes requests and responses on, as short as hyper allows:
-//! `proxying-hyper SERVER`, which prints its address. What plumb's HTTP costs before plumb looks at
-//! anything.
+//! A minimal reverse proxy on hyper that only forwards requests and responses: `proxying-hyper
+//! SERVER`, which prints its address. The cost of plumb's HTTP without plumb's own work.
 
 #![expect(clippy::print_stdout, reason = "standard output tells the address")]
 
@@ -29,7 +28,7 @@ fn main() -> io::Result<()> {
     let server = env::args().nth(1).ok_or_else(usage)?;
     let listener = TcpListener::bind("127.0.0.1:0")?;
     println!("{}", listener.local_addr()?);
-    // As plumb does it: a runtime for each core, with connections of its own to the server.
+    // As in plumb: a runtime for each core, with its own connections to the server.
     let cores = thread::available_parallelism()?.get();
     let workers: Vec<UnboundedSender<std::net::TcpStream>> = (0..cores)
         .map(|_| {
@@ -67,7 +66,7 @@ fn work(server: &str, mut streams: UnboundedReceiver<std::net::TcpStream>) -> io
             connection.preserve_header_case(true);
             let connection = connection.serve_connection(TokioIo::new(stream), service);
             tokio::task::spawn_local(async move {
-                // A client that leaves early is its own affair.
+                // It does not matter if a client disconnects early.
                 let _ = connection.await;
             });
         }

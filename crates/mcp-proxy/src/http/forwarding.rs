@@ -158,7 +158,7 @@ impl Replica {
             Some(sealed) => drop(response.headers_mut().insert(SESSION_ID, sealed)),
             None => {
                 *response =
-                    failed(StatusCode::SERVICE_UNAVAILABLE, "could not generate random bytes")
+                    failed(StatusCode::SERVICE_UNAVAILABLE, "could not generate random bytes");
             }
         }
     }

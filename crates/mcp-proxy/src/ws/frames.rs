@@ -379,7 +379,7 @@ mod tests {
         let after: &[u8] = b"\x81\x01a";
         for (broken, what) in [
             (&b"\xc1\x00"[..], "extension"),
-            (b"\x83\x00", "kind"),
+            (b"\x83\x00", "opcode"),
             (b"\x81\x80\x00\x00\x00\x00", "mask"),
             (b"\x80\x00", "mixed"),
             (b"\x09\x00", "control"),

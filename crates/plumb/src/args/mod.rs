@@ -40,8 +40,7 @@ pub(crate) use self::{
 };
 use crate::selector::Selector;
 
-/// Check Model Context Protocol traffic against the specification and show exactly where it breaks
-/// it.
+/// Check Model Context Protocol traffic against the specification and show exactly where it breaks.
 #[derive(Debug, Parser)]
 #[command(name = "plumb", version, after_help = examples::PLUMB, disable_help_subcommand = true)]
 #[command(subcommand_required = true, arg_required_else_help = true, max_term_width = 100)]

@@ -16,7 +16,7 @@ const REPLICAS: &str = "Replicas";
 #[derive(Debug, ClapArgs)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a command-line flag")]
 pub(crate) struct ProxyArgs {
-    /// The server to start, with its arguments
+    /// Command that starts the server, with its arguments
     #[arg(value_name = "COMMAND", last = true)]
     pub(crate) command: Vec<OsString>,
     /// Serve HTTP and WebSocket clients on this address, instead of one client on standard input

@@ -19,7 +19,7 @@ fn a_client_that_does_not_run_or_does_not_come_is_no_finding() {
     let run = place.run(&["test", "--client", "--", "no-such-program-anywhere"]).exits(2);
     assert!(run.stderr.contains("the client cannot be started"), "{}", run.stderr);
     let run = place.run(&["test", "--client", "--", "true"]).exits(2);
-    for part in ["never came", "{server}", "{url}", "PLUMB_SERVER", "PLUMB_URL", "--stdio"] {
+    for part in ["never connected", "{server}", "{url}", "PLUMB_SERVER", "PLUMB_URL", "--stdio"] {
         assert!(run.stderr.contains(part), "no {part} in {}", run.stderr);
     }
     place.run(&["test", "--client", "http://127.0.0.1:1/"]).exits(2);

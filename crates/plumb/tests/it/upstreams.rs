@@ -137,8 +137,8 @@ fn several_servers_have_prefixes_records_and_figures_of_their_own() {
 fn servers_that_cannot_be_told_apart_are_refused() {
     let place = Place::new();
     for (args, expected) in [
-        (&["--listen", "127.0.0.1:0"][..], "there is no server"),
-        (&["--upstream", "/a=http://b/"], "one server"),
+        (&["--listen", "127.0.0.1:0"][..], "no server given"),
+        (&["--upstream", "/a=http://b/"], "only use one server"),
         (
             &["--listen", "127.0.0.1:0", "--upstream", "http://a/", "--upstream", "http://b/"],
             "no prefix",

@@ -40,7 +40,7 @@ fn there_and_back_again() {
         .exits(0)
         .prints("files: already wrapped")
         .prints("nothing to change");
-    place.run(&["wrap", "--undo", "config.json"]).exits(0).prints("files: taken out");
+    place.run(&["wrap", "--undo", "config.json"]).exits(0).prints("files: unwrapped");
     assert_eq!(place.config(), CONFIG);
     place.run(&["wrap", "--undo", "config.json"]).exits(0).prints("files: not wrapped");
 }
