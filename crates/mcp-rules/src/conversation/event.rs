@@ -166,6 +166,12 @@ impl<'s> Known<'s> {
         self.unreadable[side as usize]
     }
 
+    /// Whether nobody can tell which of several clients a message is from or for: what one has said
+    /// must not be held against another.
+    pub(crate) fn is_anonymous(&self, event: &Event<'_>) -> bool {
+        !event.is_modern() && self.http.is_some_and(|http| http.is_anonymous(event.at.stream()))
+    }
+
     /// The request of the client that an answer is for, which has just come on an exchange: it waits
     /// for the answer until then.
     pub(crate) fn awaiting(&self, id: &RequestId) -> Option<&'s Request> {
