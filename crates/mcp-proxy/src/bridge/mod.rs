@@ -13,7 +13,7 @@ mod dial;
 pub(crate) mod glance;
 pub(crate) mod lane;
 pub(crate) mod outbox;
-mod overlong;
+pub(crate) mod overlong;
 pub mod remote;
 pub(crate) mod text;
 mod waiting;

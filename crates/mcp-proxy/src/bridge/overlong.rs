@@ -4,7 +4,7 @@ use mcp_jsonrpc::JsonRpcId;
 
 /// The id of a message that was too long, as far as its beginning or its end shows it. It is only
 /// good for telling whoever waits that the message is lost.
-pub(super) fn id_of(ends: &MessageEnds) -> Option<JsonRpcId> {
+pub(crate) fn id_of(ends: &MessageEnds) -> Option<JsonRpcId> {
     first_id(ends.start()).or_else(|| last_id(ends.end()))
 }
 

@@ -178,6 +178,13 @@ fn response_id(text: &[u8]) -> Option<JsonRpcId> {
     let mut tape = Tape::new();
     let document = tape.parse(text, Limits::default()).ok()?;
     id_of(document.root(), MessageKind::Response)
+/// The id of the request in `text`, if it is a single one.
+pub(super) fn request_id(text: &[u8], max_bytes: usize) -> Option<JsonRpcId> {
+    let mut tape = Tape::new();
+    let document = tape.parse(text, Limits { max_bytes, ..Limits::default() }).ok()?;
+    id_of(document.root(), MessageKind::Request)
+}
+
 }
 
 /// The id of a message, if it is of this kind.

@@ -22,7 +22,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tower_service::Service;
 
 use super::{
-    answer::Answer,
+    answer::{Answer, request_id},
     batch,
     body::{
         ProxyBody, Unread, Whole, boxed, events_until, full, held_until_sent, read_short,
@@ -353,7 +353,8 @@ pub(super) async fn pass_events_back(
     }
     match exchange.judge_response(head.status, shown, None).await {
         Ok(verdict) if verdict.passes() => {
-            Response::from_parts(head, boxed(JudgedEvents::new(body, exchange)))
+            let asked = request_id(asked, exchange.limit());
+            Response::from_parts(head, boxed(JudgedEvents::new(body, exchange, asked)))
         }
         Ok(verdict) => Answer::instead(&verdict.refusals, None).into_response(),
         Err(StoreAway) => give_unjudged(&exchange, Answer::unavailable(Side::Server, b"")),

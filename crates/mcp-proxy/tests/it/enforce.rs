@@ -131,3 +131,34 @@ async fn what_is_too_long_to_be_judged_does_not_pass() {
         outcome.live
     );
 }
+
+#[tokio::test]
+async fn an_event_too_long_to_be_judged_does_not_pass() {
+    let mut settings = EntranceSettings::default();
+    settings.max_message = 500;
+    // Whether or not it comes in one piece with its end, and however little it is too long.
+    for length in [501, 600, 5000, 500_000] {
+        let long = |id: u8| {
+            let start = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":""#);
+            format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))
+        };
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+             data: {}\n\ndata: {}\n\n: end\n\n",
+            long(7),
+            long(1)
+        );
+        let request = post(PING, "MCP-Protocol-Version: 2025-06-18\r\n");
+        let (upstream, _) = raw_server(request.len() - 30, answer.into_bytes()).await;
+        let proxy = Proxy::with(upstream, Policy::enforce(), &settings).await;
+        let (status, text) = parts(&raw_client(proxy.address, &request).await);
+        assert_eq!(status, 200);
+        assert!(!text.contains("xxx"), "{length}: {text}");
+        assert!(text.ends_with(": end\n\n\r\n0\r\n\r\n"), "{length}: {text}");
+        // Whoever waits is told.
+        assert_eq!(text.matches("-32603").count(), 1, "{length}: {text}");
+        assert!(text.contains("\"id\":1,\"error\""), "{length}: {text}");
+        let outcome = proxy.stop().await;
+        assert!(outcome.live.iter().any(|found| found.contains("message-size-limit")));
+    }
+}
