@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, Request, Response, StatusCode,
+    HeaderMap, Request, Response, StatusCode, Version,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request, response,
 };
@@ -217,7 +217,7 @@ impl Inner {
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
-                tracing::warn!(%failure, "a request was not answered");
+                warn_of(&failure);
                 give(&exchange, answer)
             }
         }
@@ -246,9 +246,7 @@ impl Inner {
             }
             // Nobody is there to be answered.
             Err(Unread::Broken) => {
-                let message = "the body has broken off";
-                let answer = Answer::error(StatusCode::BAD_REQUEST, ErrorCode::ParseError, message);
-                return answer.into_response();
+                return Answer::failed(&Failure::Unfinished, b"").into_response();
             }
         };
         let mut text = match text_of(Encoding::of(&head.headers), &body, exchange.limit()) {
@@ -284,7 +282,7 @@ impl Inner {
                 self.ending(exchange, text, response)
             }
             Err(failure) => {
-                tracing::warn!(%failure, "a request was not answered");
+                warn_of(&failure);
                 give(&exchange, Answer::failed(&failure, &text))
             }
         }
@@ -302,10 +300,25 @@ impl Inner {
             request.headers_mut().remove(ACCEPT_ENCODING);
         }
         self.upstream.address(&mut request);
-        tokio::select! {
-            response = self.upstream.send(request, self.settings.answer_timeout) => response,
-            () = self.settings.drain.reached(Phase::Stopping) => Err(Failure::Stopped),
+        let mut response = tokio::select! {
+            response = self.upstream.send(request, self.settings.answer_timeout) => response?,
+            () = self.settings.drain.reached(Phase::Stopping) => return Err(Failure::Stopped),
+        };
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let reason = "it switches to another protocol, and nobody has asked for that";
+            return Err(Failure::Broken(reason.into()));
         }
+        // The version is that of a connection, and this one is ours.
+        *response.version_mut() = Version::HTTP_11;
+        Ok(response)
+    }
+}
+
+/// Logs why a request was not answered, unless that is up to its client.
+fn warn_of(failure: &Failure) {
+    match failure {
+        Failure::Unfinished => tracing::debug!(%failure, "a request was not answered"),
+        _ => tracing::warn!(%failure, "a request was not answered"),
     }
 }
 

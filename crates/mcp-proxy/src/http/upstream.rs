@@ -1,7 +1,7 @@
 use std::{error::Error, fmt, time::Duration};
 
 use http::{
-    HeaderMap, Method, Request, Response, Uri,
+    HeaderMap, Method, Request, Response, Uri, Version,
     header::{HOST, HeaderValue},
     uri::{Authority, PathAndQuery, Scheme},
 };
@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     TimedOut(Duration),
     /// The connection broke before the answer.
     Broken(String),
+    /// The client did not finish its request.
+    Unfinished,
     /// The proxy was told to stop before.
     Stopped,
     /// The proxy holds too much already to hold its answer.
@@ -41,6 +43,7 @@ impl fmt::Display for Failure {
                 write!(f, "the server has not answered within {} s", limit.as_secs())
             }
             Failure::Broken(reason) => write!(f, "the server broke off: {reason}"),
+            Failure::Unfinished => f.write_str(UNFINISHED),
             Failure::Stopped => f.write_str(STOPPED),
             Failure::CrowdedOut => f.write_str(CROWDED_OUT),
             Failure::Unjudged(reason) => f.write_str(reason),
@@ -51,6 +54,9 @@ impl fmt::Display for Failure {
 /// Said to whoever is refused because too much is held already.
 pub(crate) const CROWDED_OUT: &str =
     "the proxy is holding too many messages for others at the moment; try again";
+
+/// Said to whoever has not sent all of a request.
+pub(super) const UNFINISHED: &str = "the body has broken off";
 
 /// A server that requests are passed on to.
 #[derive(Debug, Clone)]
@@ -101,13 +107,15 @@ impl Upstream {
         ServerShown { scheme: self.scheme.clone(), host: self.host.clone() }
     }
 
-    /// Addresses a request to the server. Paths are kept; `/` stands for the path of the URL.
+    /// Addresses a request to the server, in our version of HTTP. Paths are kept; `/` stands for the
+    /// path of the URL.
     pub(crate) fn address<B>(&self, request: &mut Request<B>) {
         *request.uri_mut() = match request.uri().path_and_query() {
             _ if request.method() == Method::CONNECT => self.authority.clone().into(),
             Some(path) if path.as_str() != "/" => path.clone().into(),
             _ => self.path.clone().into(),
         };
+        *request.version_mut() = Version::HTTP_11;
         // In its place, so that the order stays.
         request.headers_mut().insert(HOST, self.host.clone());
         for (name, value) in &self.headers {
@@ -141,6 +149,8 @@ async fn within<T>(
     let answered = tokio::time::timeout(limit, answer).await;
     answered.map_err(|_| Failure::TimedOut(limit))?.map_err(|error| match error {
         Unanswered::Unreachable(error) => Failure::Unreachable(innermost(&*error)),
+        // All that we give to a connection ourselves is the body of the client.
+        Unanswered::Broken(error) if error.is_user() => Failure::Unfinished,
         Unanswered::Broken(error) => Failure::Broken(innermost(&error)),
     })
 }
