@@ -358,7 +358,11 @@ impl Follower {
         if self.away.replace(now() + PAUSE).is_none() {
             let cause = std::error::Error::source(error).map(ToString::to_string);
             let cause = cause.unwrap_or_default();
-            tracing::error!(cause, "the session store is away; sessions are judged without it");
+            tracing::error!(
+                cause,
+                "the session store is away; sessions are judged without it, or get 503 if their \
+                 messages are held back"
+            );
         }
     }
 
