@@ -138,6 +138,11 @@ impl Inner {
         if let Err(answer) = self.admit(&request) {
             return answer.into_response();
         }
+        let is_judged = self.tap.enforces_on(Side::Client);
+        if is_judged {
+            // What does not reach the server must not make a request valid.
+            remove_hop_by_hop(request.headers_mut());
+        }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         tracing::trace!(exchange = number, "a request has come");
         let settings = &self.settings;
@@ -151,7 +156,7 @@ impl Inner {
         let limits = (settings.max_body, settings.room.clone());
         let exchange =
             Exchange::new(self.tap.clone(), number, name, limits).named_by(request.headers());
-        if exchange.enforces_on(Side::Client) {
+        if is_judged {
             self.judge_and_pass(exchange, request).await
         } else {
             self.pass(exchange, request).await
