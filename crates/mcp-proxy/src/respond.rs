@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use mcp_core::Refusal;
+use mcp_core::{MessageEnds, Refusal};
 use mcp_json::{Node, Span, Tape};
 use mcp_jsonrpc::{
     Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, write_batch,
@@ -11,6 +11,7 @@ use mcp_jsonrpc::{
 
 use crate::{
     Verdict, bad_tools,
+    bridge::overlong,
     splice::{with_parts, without_elements},
 };
 
@@ -54,6 +55,21 @@ impl Replacement {
                 Replacement { to_receiver: Some(response.to_bytes()), ..Replacement::default() }
             }
             None => Replacement::default(),
+        }
+    }
+
+    /// What to send instead of a message that was too long to be kept.
+    pub(crate) fn of_overlong(ends: &MessageEnds, refusal: &Refusal) -> Replacement {
+        let answer = |direction: Direction, id| {
+            Some(response(id, direction.of(JsonRpcError::of_refusal(refusal))).to_bytes())
+        };
+        match overlong::kind_of(ends) {
+            Some((MessageKind::Response, id)) => {
+                let to_receiver = answer(Direction::On, Some(id));
+                Replacement { to_receiver, ..Replacement::default() }
+            }
+            Some((_, id)) => Replacement::back(answer(Direction::Back, Some(id))),
+            None => Replacement::back(answer(Direction::Back, None)),
         }
     }
 

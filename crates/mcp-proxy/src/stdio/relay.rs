@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{Refusal, RefusalReason, Side};
+use mcp_core::{MessageEnds, Refusal, RefusalReason, Side};
 
 use super::splitter::{Line, Splitter};
 use crate::{Observation, Tap, Verdict, respond::Replacement};
@@ -151,7 +151,7 @@ impl Relay {
         splitter.push(bytes, |line| {
             tap.observe(match line {
                 Line::Whole(text) => Observation::stdio(*from, text.to_owned()),
-                Line::TooLong { length } => {
+                Line::TooLong { length, .. } => {
                     Observation::stdio(*from, Bytes::new()).skipping(length)
                 }
             });
@@ -164,7 +164,7 @@ impl Relay {
         splitter.finish(|line| {
             tap.observe(match line {
                 Line::Whole(text) => Observation::unterminated(*from, text.to_owned()),
-                Line::TooLong { length } => {
+                Line::TooLong { length, .. } => {
                     Observation::unterminated(*from, Bytes::new()).skipping(length)
                 }
             });
@@ -193,7 +193,7 @@ impl Relay {
 #[derive(Debug)]
 enum Held {
     Whole(Bytes),
-    TooLong { length: u64 },
+    TooLong { length: u64, ends: MessageEnds },
 }
 
 impl Held {
@@ -204,7 +204,7 @@ impl Held {
                 Held::Whole(buffer.slice_ref(text))
             }
             Line::Whole(text) => Held::Whole(Bytes::copy_from_slice(text)),
-            Line::TooLong { length } => Held::TooLong { length },
+            Line::TooLong { length, ends } => Held::TooLong { length, ends: ends.clone() },
         }
     }
 }
@@ -236,17 +236,20 @@ fn pass_held(
         }
         let Some((first, rest)) = held.get(passed..).and_then(<[Held]>::split_first) else { break };
         held = rest;
-        let (text, verdict) = match (first, refused) {
-            (Held::Whole(text), Some(verdict)) => (&**text, verdict),
-            (Held::TooLong { length }, _) => {
+        send_passing(from, lanes, &mut passing)?;
+        match (first, refused) {
+            (Held::Whole(text), Some(verdict)) => {
+                refuse(from, lanes, tap, &verdict, Replacement::of(text, &verdict))?;
+            }
+            (Held::TooLong { length, ends }, _) => {
                 tap.observe(seen(Bytes::new()).skipping(*length));
-                (&b""[..], Verdict::refusing(too_long(*length)))
+                let refusal = too_long(*length);
+                let replacement = Replacement::of_overlong(ends, &refusal);
+                refuse(from, lanes, tap, &Verdict::refusing(refusal), replacement)?;
             }
             // What was not judged does not pass.
-            (Held::Whole(_), None) => continue,
-        };
-        send_passing(from, lanes, &mut passing)?;
-        refuse(from, lanes, tap, text, &verdict)?;
+            (Held::Whole(_), None) => {}
+        }
     }
     send_passing(from, lanes, &mut passing)
 }
@@ -262,8 +265,14 @@ fn send_passing(from: Side, lanes: &Lanes, passing: &mut Vec<u8>) -> io::Result<
 }
 
 /// Tells both sides why a line does not pass, or what of it does.
-fn refuse(from: Side, lanes: &Lanes, tap: &Tap, text: &[u8], verdict: &Verdict) -> io::Result<()> {
-    let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, verdict);
+fn refuse(
+    from: Side,
+    lanes: &Lanes,
+    tap: &Tap,
+    verdict: &Verdict,
+    replacement: Replacement,
+) -> io::Result<()> {
+    let Replacement { to_sender, to_receiver, .. } = replacement;
     // Text on a server's output is no request: nobody waits for an answer.
     let is_request =
         verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
@@ -272,7 +281,10 @@ fn refuse(from: Side, lanes: &Lanes, tap: &Tap, text: &[u8], verdict: &Verdict) 
         send_line(lanes, from, &answer)?;
     }
     if let Some(rest) = to_receiver {
-        tap.observe(Observation::stdio(from, rest.clone()).replacing(verdict.line));
+        let seen = Observation::stdio(from, rest.clone());
+        // What was not kept takes no place in the conversation.
+        let is_kept = verdict.line > 0;
+        tap.observe(if is_kept { seen.replacing(verdict.line) } else { seen.by_proxy() });
         send_line(lanes, from.other(), &rest)?;
     }
     Ok(())

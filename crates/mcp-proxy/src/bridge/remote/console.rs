@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use mcp_core::MessageEnds;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
@@ -27,6 +28,7 @@ pub(super) enum ClientLine {
     },
     TooLong {
         length: u64,
+        ends: Box<MessageEnds>,
     },
 }
 
@@ -53,7 +55,9 @@ pub(super) fn lines_of(
                     let room = Some(room.take(text.len()));
                     ClientLine::Whole { text: Bytes::copy_from_slice(text), ends, room }
                 }
-                Line::TooLong { length } => ClientLine::TooLong { length },
+                Line::TooLong { length, ends } => {
+                    ClientLine::TooLong { length, ends: Box::new(ends.clone()) }
+                }
             });
         };
         while !sender.is_closed() {
