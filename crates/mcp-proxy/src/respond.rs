@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use bytes::Bytes;
-use mcp_core::Refusal;
+use mcp_core::{MessageEnds, Refusal};
 use mcp_json::{Node, Span, Tape};
 use mcp_jsonrpc::{
     Envelope, ErrorCode, JsonRpcError, JsonRpcId, JsonRpcResponse, MessageKind, write_batch,
@@ -11,6 +11,7 @@ use mcp_jsonrpc::{
 
 use crate::{
     Verdict, bad_tools,
+    bridge::overlong,
     splice::{with_parts, without_elements},
 };
 
@@ -57,21 +58,68 @@ impl Replacement {
         }
     }
 
+    /// What to send instead of a message that was too long to be kept.
+    pub(crate) fn of_overlong(ends: &MessageEnds, refusal: &Refusal) -> Replacement {
+        let answer = |direction: Direction, id| {
+            Some(response(id, direction.of(JsonRpcError::of_refusal(refusal))).to_bytes())
+        };
+        match overlong::kind_of(ends) {
+            Some((MessageKind::Response, id)) => {
+                let to_receiver = answer(Direction::On, Some(id));
+                Replacement { to_receiver, ..Replacement::default() }
+            }
+            Some((_, id)) => Replacement::back(answer(Direction::Back, Some(id))),
+            None => Replacement::back(answer(Direction::Back, None)),
+        }
+    }
+
     fn back(answer: Option<Bytes>) -> Replacement {
         Replacement { to_sender: answer, ..Replacement::default() }
+    }
+
+    /// Holds back a whole batch. It may have millions of entries, so only the first error has the
+    /// details, and entries without an id get one error together.
+    fn of_whole_batch(batch: Node<'_>, refusal: &Refusal) -> Replacement {
+        let mut error = JsonRpcError::of_refusal(refusal);
+        let (mut back, mut on) = (Vec::new(), Vec::new());
+        let mut is_answered_without_id = false;
+        for entry in batch.elements() {
+            let Some((direction, id)) = waiting(entry) else { continue };
+            if id.is_none() && std::mem::replace(&mut is_answered_without_id, true) {
+                continue;
+            }
+            let out = match direction {
+                Direction::Back => &mut back,
+                Direction::On => &mut on,
+            };
+            out.push(if out.is_empty() { b'[' } else { b',' });
+            out.extend_from_slice(&response(id, direction.of(error.clone())).to_bytes());
+            error.data = None;
+        }
+        let closed = |mut answers: Vec<u8>| {
+            (!answers.is_empty()).then(|| {
+                answers.push(b']');
+                answers.into()
+            })
+        };
+        Replacement { to_sender: closed(back), to_receiver: closed(on), passes_in_part: false }
     }
 
     /// Holds back only the bad entries of a batch; the others pass unchanged.
     fn of_batch(text: &[u8], batch: Node<'_>, verdict: &Verdict) -> Replacement {
         let by_entry: BTreeMap<Option<usize>, &Refusal> =
             verdict.refusals.iter().map(|refusal| (refusal.index, refusal)).collect();
-        let of_all = by_entry.get(&None).copied();
+        if let Some(refusal) = by_entry.get(&None)
+            && batch.elements().next().is_some()
+        {
+            return Replacement::of_whole_batch(batch, refusal);
+        }
         let (mut back, mut on) = (Vec::new(), Vec::new());
         let (mut gone, mut parts) = (BTreeSet::new(), Vec::new());
         let mut count = 0;
         for (index, entry) in batch.elements().enumerate() {
             count += 1;
-            let Some(refusal) = of_all.or(by_entry.get(&Some(index)).copied()) else { continue };
+            let Some(refusal) = by_entry.get(&Some(index)) else { continue };
             if let Some(rest) = without_bad_tools(entry, Some(index), verdict) {
                 parts.extend(rest);
                 continue;
@@ -114,25 +162,38 @@ fn without_bad_tools(
     Some(without_elements(bad_tools::list_in(message)?, places))
 }
 
+#[derive(Debug, Clone, Copy)]
 enum Direction {
     Back,
     On,
 }
 
+impl Direction {
+    /// The error as its receiver should see it: a bad answer is not the fault of the requester.
+    fn of(self, error: JsonRpcError) -> JsonRpcError {
+        match self {
+            Direction::Back => error,
+            Direction::On => JsonRpcError { code: ErrorCode::InternalError.code(), ..error },
+        }
+    }
+}
+
 /// The answer on behalf of the receiver; `None` if the message expects none.
 fn answer(message: Node<'_>, refusal: &Refusal) -> Option<(Direction, JsonRpcResponse)> {
+    let (direction, id) = waiting(message)?;
+    Some((direction, response(id, direction.of(JsonRpcError::of_refusal(refusal)))))
+}
+
+/// On which side somebody waits for an answer in place of a message, and with which id.
+fn waiting(message: Node<'_>) -> Option<(Direction, Option<JsonRpcId>)> {
     let envelope = Envelope::of(message);
-    let error = JsonRpcError::of_refusal(refusal);
     let id = envelope.readable_id();
     match envelope.kind() {
         Some(MessageKind::Notification) => None,
-        Some(MessageKind::Response) => {
-            let error = JsonRpcError { code: ErrorCode::InternalError.code(), ..error };
-            Some((Direction::On, response(Some(id?), error)))
-        }
+        Some(MessageKind::Response) => Some((Direction::On, Some(id?))),
         // A message with a result or an error besides a method is not a request.
         None if envelope.result.is_some() || envelope.error.is_some() => None,
-        Some(MessageKind::Request) | None => Some((Direction::Back, response(id, error))),
+        Some(MessageKind::Request) | None => Some((Direction::Back, id)),
     }
 }
 
@@ -148,7 +209,7 @@ fn response(id: Option<JsonRpcId>, error: JsonRpcError) -> JsonRpcResponse {
 
 #[cfg(test)]
 mod tests {
-    use mcp_core::RefusalReason;
+    use mcp_core::{Json, RefusalReason};
 
     use super::*;
 
@@ -187,9 +248,17 @@ mod tests {
         );
         check(&format!("[{call}]"), &refusing(&[Some(0)]), &format!("[{REFUSED}]"), "");
         check(&format!("[{note}]"), &refusing(&[Some(0)]), "", "");
-        let whole = refusing(&[None]);
+        let mut whole = refusing(&[None]);
         let both = format!("[{REFUSED},{}]", REFUSED.replace("1,", "2.0,"));
         check(&format!("[{call},{other}]"), &whole, &both, "");
+        // However many entries there are, they are told in few words.
+        whole.refusals[0].findings = vec![Json::parse(r#"{"rule":"limit"}"#.to_owned()).unwrap()];
+        let told = |text: &str| Replacement::of(text.as_bytes(), &whole).to_sender.unwrap();
+        let both = told(&format!("[{call},{other}]"));
+        let both = String::from_utf8(both.to_vec()).unwrap();
+        assert_eq!(both.matches("limit").count(), 1, "{both}");
+        let nameless = told(&format!("[{}]", ["1"; 1000].join(",")));
+        assert!(nameless.len() < 200, "{nameless:?}");
     }
 
     #[test]

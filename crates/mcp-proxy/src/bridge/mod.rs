@@ -13,7 +13,7 @@ pub(crate) mod client_queue;
 pub(crate) mod conversation_tap;
 mod dial;
 pub(crate) mod outline;
-mod overlong;
+pub(crate) mod overlong;
 pub mod remote;
 pub(crate) mod text;
 mod waiting;

@@ -111,8 +111,13 @@ impl Answer {
                 StatusCode::BAD_GATEWAY
             }
             Failure::Stopped | Failure::CrowdedOut => StatusCode::SERVICE_UNAVAILABLE,
+            Failure::Unfinished => StatusCode::BAD_REQUEST,
         };
-        let error = JsonRpcError::new(ErrorCode::InternalError.code(), failure.to_string());
+        let code = match failure {
+            Failure::Unfinished => ErrorCode::ParseError,
+            _ => ErrorCode::InternalError,
+        };
+        let error = JsonRpcError::new(code.code(), failure.to_string());
         Answer::json(status, error_for(text, &error))
     }
 
@@ -176,6 +181,13 @@ fn error_for(text: &[u8], error: &JsonRpcError) -> Bytes {
         return answer(None);
     }
     [b"[", &*answers.join(&b","[..]), b"]"].concat().into()
+}
+
+/// The id of the request in `text`, if it is a single one.
+pub(super) fn request_id(text: &[u8], max_bytes: usize) -> Option<JsonRpcId> {
+    let mut tape = Tape::new();
+    let document = tape.parse(text, Limits { max_bytes, ..Limits::default() }).ok()?;
+    id_of(document.root(), MessageKind::Request)
 }
 
 /// The id of the response in `text`, if it is one.

@@ -72,9 +72,34 @@ pub(super) struct StreamDecoder {
 }
 
 enum Inner {
-    Gzip(write::MultiGzDecoder<Vec<u8>>),
-    Deflate(write::ZlibDecoder<Vec<u8>>),
-    Brotli(Box<DecompressorWriter<Vec<u8>>>),
+    Gzip(write::MultiGzDecoder<Text>),
+    Deflate(write::ZlibDecoder<Text>),
+    Brotli(Box<DecompressorWriter<Text>>),
+}
+
+/// What was decoded and not handed out yet. It refuses what there is no room for: a few bytes of
+/// Brotli can stand for hundreds of megabytes.
+#[derive(Default)]
+struct Text {
+    bytes: Vec<u8>,
+    room: u64,
+    is_full: bool,
+}
+
+impl Write for Text {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let Some(room) = self.room.checked_sub(bytes.len() as u64) else {
+            self.is_full = true;
+            return Err(io::ErrorKind::WriteZero.into());
+        };
+        self.room = room;
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Bytes to decode at once, which bounds the output.
@@ -85,12 +110,11 @@ const FREE: u64 = 16 << 20;
 
 impl StreamDecoder {
     pub(super) fn new(encoding: Encoding) -> StreamDecoder {
+        let text = Text::default();
         let inner = match encoding {
-            Encoding::Gzip => Inner::Gzip(write::MultiGzDecoder::new(Vec::new())),
-            Encoding::Deflate => Inner::Deflate(write::ZlibDecoder::new(Vec::new())),
-            Encoding::Brotli => {
-                Inner::Brotli(Box::new(DecompressorWriter::new(Vec::new(), BUFFER)))
-            }
+            Encoding::Gzip => Inner::Gzip(write::MultiGzDecoder::new(text)),
+            Encoding::Deflate => Inner::Deflate(write::ZlibDecoder::new(text)),
+            Encoding::Brotli => Inner::Brotli(Box::new(DecompressorWriter::new(text, BUFFER))),
         };
         StreamDecoder { inner, taken: 0, given: 0 }
     }
@@ -103,13 +127,11 @@ impl StreamDecoder {
     ) -> Result<(), DecodeError> {
         for slice in body.chunks(SLICE) {
             self.taken += slice.len() as u64;
-            let out = self.inner.decode(slice).map_err(|_| DecodeError::Broken)?;
-            self.given += out.len() as u64;
-            if !out.is_empty() {
-                text(out.into());
-            }
-            if self.given > FREE.saturating_add(self.taken.saturating_mul(MAX_GROWTH)) {
-                return Err(DecodeError::TooLong);
+            let most = FREE.saturating_add(self.taken.saturating_mul(MAX_GROWTH));
+            let decoded = self.inner.decode(slice, most.saturating_sub(self.given))?;
+            self.given += decoded.len() as u64;
+            if !decoded.is_empty() {
+                text(decoded.into());
             }
         }
         Ok(())
@@ -117,25 +139,34 @@ impl StreamDecoder {
 }
 
 impl Inner {
-    fn decode(&mut self, slice: &[u8]) -> io::Result<Vec<u8>> {
+    fn decode(&mut self, slice: &[u8], room: u64) -> Result<Vec<u8>, DecodeError> {
+        self.text().room = room;
+        let decoded = self.write(slice);
+        let text = self.text();
+        match decoded {
+            Ok(()) => Ok(std::mem::take(&mut text.bytes)),
+            Err(_) if text.is_full => Err(DecodeError::TooLong),
+            Err(_) => Err(DecodeError::Broken),
+        }
+    }
+
+    fn write(&mut self, slice: &[u8]) -> io::Result<()> {
+        let decoder: &mut dyn Write = match self {
+            Inner::Gzip(decoder) => decoder,
+            Inner::Deflate(decoder) => decoder,
+            Inner::Brotli(decoder) => decoder,
+        };
+        decoder.write_all(slice)?;
         // Flush, so that text is available at once.
-        Ok(match self {
-            Inner::Gzip(decoder) => {
-                decoder.write_all(slice)?;
-                decoder.flush()?;
-                std::mem::take(decoder.get_mut())
-            }
-            Inner::Deflate(decoder) => {
-                decoder.write_all(slice)?;
-                decoder.flush()?;
-                std::mem::take(decoder.get_mut())
-            }
-            Inner::Brotli(decoder) => {
-                decoder.write_all(slice)?;
-                decoder.flush()?;
-                std::mem::take(decoder.get_mut())
-            }
-        })
+        decoder.flush()
+    }
+
+    fn text(&mut self) -> &mut Text {
+        match self {
+            Inner::Gzip(decoder) => decoder.get_mut(),
+            Inner::Deflate(decoder) => decoder.get_mut(),
+            Inner::Brotli(decoder) => decoder.get_mut(),
+        }
     }
 }
 
@@ -191,6 +222,24 @@ mod tests {
     fn a_bomb_takes_no_more_than_the_limit() {
         let bomb = gzip(&vec![0; 32 << 20]);
         assert_eq!(Encoding::Gzip.decode(&bomb, 1000), Err(DecodeError::TooLong));
+    }
+
+    /// 64 MiB of zeros, as Brotli compresses them: copies of what came before.
+    const BROTLI_BOMB: &[u8] = &[
+        0xcf, 0xff, 0xff, 0x7f, 0xf8, 0x27, 0x00, 0xe2, 0xb1, 0x40, 0x20, 0xf7, 0xfe, 0x9f, 0xff,
+        0xff, 0xff, 0xf0, 0x4f, 0x00, 0xc4, 0x61, 0x01, 0x80, 0xee, 0xfd, 0x3f, 0xff, 0xff, 0xff,
+        0xe1, 0x9f, 0x00, 0x88, 0xc3, 0x22, 0x00, 0xdd, 0xfb, 0x7f, 0xfe, 0xff, 0xff, 0xc3, 0x3f,
+        0x01, 0x10, 0x87, 0x05, 0x00, 0xba, 0xf7, 0xff, 0x03,
+    ];
+
+    #[test]
+    fn a_bomb_in_a_stream_is_given_up_in_time() {
+        let mut given = 0;
+        let mut decoder = StreamDecoder::new(Encoding::Brotli);
+        let decoded = decoder.push(BROTLI_BOMB, |text| given += text.len());
+        assert_eq!(decoded, Err(DecodeError::TooLong));
+        assert!(given as u64 <= FREE + BROTLI_BOMB.len() as u64 * MAX_GROWTH, "{given}");
+        assert!(decoder.inner.text().bytes.capacity() < 64 << 20);
     }
 
     #[test]

@@ -8,7 +8,8 @@ use std::{
 
 use bytes::{Bytes, BytesMut};
 use http_body::{Body, Frame};
-use mcp_core::{BoxFuture, MemoryShare, Side};
+use mcp_core::{BoxFuture, MemoryShare, MessageEnds, Side};
+use mcp_jsonrpc::{ErrorCode, JsonRpcId};
 use mcp_transport::http::sse::{self, Decoded, Decoder};
 
 use super::{
@@ -20,6 +21,7 @@ use super::{
 };
 use crate::{
     Verdict,
+    bridge::{overlong, text::failure},
     respond::Replacement,
     tap::{Event, Judgement, Part},
 };
@@ -134,6 +136,8 @@ pub(super) fn event_with(data: Bytes) -> Bytes {
 pub(super) struct JudgedEvents<B> {
     body: B,
     exchange: Exchange,
+    /// The request that the stream answers, if it is a single one.
+    asked: Option<JsonRpcId>,
     blocks: Blocks,
     judging: Option<Judging>,
     /// Events that may pass, not yet sent.
@@ -150,32 +154,45 @@ struct Judging {
 }
 
 impl<B> JudgedEvents<B> {
-    pub(super) fn new(body: B, exchange: Exchange) -> JudgedEvents<B> {
+    pub(super) fn new(body: B, exchange: Exchange, asked: Option<JsonRpcId>) -> JudgedEvents<B> {
         let blocks = Blocks::new(exchange.limit());
         let (ready, held) = (VecDeque::new(), exchange.room().share());
-        JudgedEvents { body, exchange, blocks, judging: None, ready, held, ended: false }
+        JudgedEvents { body, exchange, asked, blocks, judging: None, ready, held, ended: false }
     }
 
     fn take(&mut self, block: Block) {
         match block {
             Block::Whole(text) => self.judge(text),
-            // It exceeds the limit, so it cannot be judged.
-            Block::TooLong(length) => self.exchange.observe_overlong_event(length),
+            Block::TooLong { length, ends } => self.skip(length, &ends),
         }
     }
 
     fn judge(&mut self, block: Bytes) {
         let mut decoder = Decoder::new(self.exchange.limit());
         decoder.push(block.clone());
-        let Some(Decoded::Event(event)) = decoder.next_event() else {
+        let event = match decoder.next_event() {
+            Some(Decoded::Event(event)) => event,
+            Some(Decoded::Skipped { length, ends }) => return self.skip(length, &ends),
             // Comments and blank lines.
-            self.ready.push_back(block);
-            return;
+            None => return self.ready.push_back(block),
         };
         let exchange = self.exchange.clone();
         let (shown, data) = split(event.clone());
         let judgement = Box::pin(async move { exchange.judge_event(shown, data).await });
         self.judging = Some(Judging { block, event, judgement });
+    }
+
+    /// Drops an event beyond the limit, since it cannot be judged, and answers the request it is for.
+    fn skip(&mut self, length: u64, ends: &MessageEnds) {
+        self.exchange.observe_overlong_event(length);
+        let Some(id) = overlong::id_of(ends).filter(|id| Some(id) == self.asked.as_ref()) else {
+            return;
+        };
+        let limit = self.exchange.limit();
+        let reason = format!("the answer has {length} bytes, more than the limit of {limit}");
+        let answer = failure(Some(id), ErrorCode::InternalError, &reason);
+        self.exchange.observe_own_event(answer.clone());
+        self.ready.push_back(event_with(answer));
     }
 
     /// Passes an event or its replacement.
@@ -238,7 +255,7 @@ where
                         this.blocks.push(&data);
                     }
                     // Everything else has been sent by now.
-                    if !resize(&mut this.held, this.blocks.text.len()) {
+                    if !resize(&mut this.held, this.blocks.held()) {
                         // The client can resume the stream once there is memory again.
                         this.exchange.lose(Side::Server, Part::Event(Event::default()));
                         this.end(End::Broken);
@@ -270,7 +287,11 @@ impl<B> Drop for JudgedEvents<B> {
 #[derive(Debug, PartialEq, Eq)]
 enum Block {
     Whole(Bytes),
-    TooLong(u64),
+    /// An event that was not kept.
+    TooLong {
+        length: u64,
+        ends: MessageEnds,
+    },
 }
 
 /// Splits an event stream after each blank line, and keeps every byte.
@@ -284,8 +305,37 @@ struct Blocks {
     at_line_start: bool,
     /// Whether the last byte was a carriage return that ended a line.
     after_return: bool,
-    /// The length of the current block, if it is too long to be kept.
-    overlong: Option<u64>,
+    /// The current block, if it is too long to be kept.
+    overlong: Option<Overlong>,
+}
+
+/// The part received so far of a block that is too long to be kept.
+#[derive(Debug)]
+struct Overlong {
+    length: u64,
+    /// Finds the beginning and end of its data.
+    decoder: Box<Decoder>,
+}
+
+impl Overlong {
+    fn new(limit: usize) -> Overlong {
+        Overlong { length: 0, decoder: Box::new(Decoder::new(limit)) }
+    }
+
+    fn push(&mut self, text: Bytes) -> Option<Decoded> {
+        self.length += text.len() as u64;
+        self.decoder.push(text);
+        self.decoder.next_event()
+    }
+
+    /// Takes the rest; `None` if the block has only comments.
+    fn finish(mut self, rest: Bytes) -> Option<Block> {
+        let ends = match self.push(rest)? {
+            Decoded::Skipped { ends, .. } => ends,
+            Decoded::Event(event) => MessageEnds::of(&event.data),
+        };
+        Some(Block::TooLong { length: self.length, ends })
+    }
 }
 
 impl Blocks {
@@ -319,19 +369,29 @@ impl Blocks {
             let breaks = matches!(byte, b'\n' | b'\r');
             if breaks && self.at_line_start {
                 let block = self.text.split_to(std::mem::take(&mut self.seen)).freeze();
-                return Some(match self.overlong.take() {
-                    Some(length) => Block::TooLong(length + block.len() as u64),
-                    None => Block::Whole(block),
-                });
+                let Some(overlong) = self.overlong.take() else {
+                    return Some(Block::Whole(block));
+                };
+                match overlong.finish(block) {
+                    Some(block) => return Some(block),
+                    None => continue,
+                }
             }
             self.at_line_start = breaks;
         }
         if self.text.len() > self.limit || self.overlong.is_some() {
-            *self.overlong.get_or_insert(0) += self.text.len() as u64;
-            self.text = BytesMut::new();
+            let text = std::mem::take(&mut self.text).freeze();
+            let overlong = self.overlong.get_or_insert_with(|| Overlong::new(self.limit));
+            // It has no blank line, and so no event, yet.
+            let _ = overlong.push(text);
             self.seen = 0;
         }
         None
+    }
+
+    /// How many bytes are kept.
+    fn held(&self) -> usize {
+        self.text.len() + self.overlong.as_ref().map_or(0, |overlong| overlong.decoder.held())
     }
 }
 
@@ -348,7 +408,7 @@ mod tests {
             while let Some(block) = blocks.next() {
                 found.push(match block {
                     Block::Whole(text) => String::from_utf8(text.to_vec()).unwrap(),
-                    Block::TooLong(length) => format!("<{length}>"),
+                    Block::TooLong { length, .. } => format!("<{length}>"),
                 });
             }
         }
@@ -366,6 +426,9 @@ mod tests {
     #[test]
     fn a_block_over_the_limit_is_only_measured() {
         let long = "x".repeat(2000);
-        check(&[&long, "\n\na\n\n"], &["<2002>", "a\n\n"]);
+        check(&["data: ", &long, "\n\na\n\n"], &["<2008>", "a\n\n"]);
+        check(&[": ", &long, "\ndata: a\n\nb\n\n"], &["<2012>", "b\n\n"]);
+        // Nobody waits for a comment.
+        check(&[": ", &long, "\n", "\na\n\n"], &["a\n\n"]);
     }
 }

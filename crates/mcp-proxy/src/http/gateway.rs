@@ -10,7 +10,7 @@ use std::{
 
 use bytes::Bytes;
 use http::{
-    HeaderMap, Request, Response, StatusCode,
+    HeaderMap, Request, Response, StatusCode, Version,
     header::{ACCEPT_ENCODING, CONTENT_ENCODING, CONTENT_LENGTH, CONTENT_TYPE},
     request, response,
 };
@@ -22,7 +22,7 @@ use ring::rand::{SecureRandom as _, SystemRandom};
 use tower_service::Service;
 
 use super::{
-    answer::Answer,
+    answer::{Answer, request_id},
     batch,
     body::{
         ProxyBody, ReadError, Whole, boxed, events_until, full, held_until_sent, read_short,
@@ -137,6 +137,11 @@ impl Inner {
         if let Err(answer) = self.admit(&request) {
             return answer.into_response();
         }
+        let is_judged = self.tap.enforces_on(Side::Client);
+        if is_judged {
+            // What does not reach the server must not make a request valid.
+            remove_hop_by_hop(request.headers_mut());
+        }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
         tracing::trace!(exchange = number, "received a request");
         let settings = &self.settings;
@@ -150,7 +155,7 @@ impl Inner {
         let limits = (settings.max_body, settings.room.clone());
         let exchange =
             Exchange::new(self.tap.clone(), number, name, limits).named_by(request.headers());
-        if exchange.enforces_on(Side::Client) {
+        if is_judged {
             self.judge_and_pass(exchange, request).await
         } else {
             self.pass(exchange, request).await
@@ -217,7 +222,7 @@ impl Inner {
             }
             Err(failure) => {
                 let answer = Answer::failed(&failure, &passing.text());
-                tracing::warn!(%failure, "a request was not answered by the server");
+                warn_of(&failure);
                 give(&exchange, answer)
             }
         }
@@ -246,9 +251,7 @@ impl Inner {
             }
             // The client is gone, so nothing can be answered.
             Err(ReadError::Broken) => {
-                let message = "the body is incomplete";
-                let answer = Answer::error(StatusCode::BAD_REQUEST, ErrorCode::ParseError, message);
-                return answer.into_response();
+                return Answer::failed(&Failure::Unfinished, b"").into_response();
             }
         };
         let mut text = match text_of(Encoding::of(&head.headers), &body, exchange.limit()) {
@@ -284,7 +287,7 @@ impl Inner {
                 self.ending(exchange, text, response)
             }
             Err(failure) => {
-                tracing::warn!(%failure, "a request was not answered by the server");
+                warn_of(&failure);
                 give(&exchange, Answer::failed(&failure, &text))
             }
         }
@@ -302,10 +305,25 @@ impl Inner {
             request.headers_mut().remove(ACCEPT_ENCODING);
         }
         self.upstream.address(&mut request);
-        tokio::select! {
-            response = self.upstream.send(request, self.settings.answer_timeout) => response,
-            () = self.settings.drain.reached(Phase::Stopping) => Err(Failure::Stopped),
+        let mut response = tokio::select! {
+            response = self.upstream.send(request, self.settings.answer_timeout) => response?,
+            () = self.settings.drain.reached(Phase::Stopping) => return Err(Failure::Stopped),
+        };
+        if response.status() == StatusCode::SWITCHING_PROTOCOLS {
+            let reason = "it switches to another protocol, and nobody has asked for that";
+            return Err(Failure::Broken(reason.into()));
         }
+        // The version is that of a connection, and this one is ours.
+        *response.version_mut() = Version::HTTP_11;
+        Ok(response)
+    }
+}
+
+/// Logs why a request was not answered, unless that is up to its client.
+fn warn_of(failure: &Failure) {
+    match failure {
+        Failure::Unfinished => tracing::debug!(%failure, "a request was not answered"),
+        _ => tracing::warn!(%failure, "a request was not answered"),
     }
 }
 
@@ -353,7 +371,8 @@ pub(super) async fn pass_events_back(
     }
     match exchange.judge_response(head.status, shown, None).await {
         Ok(verdict) if verdict.passes() => {
-            Response::from_parts(head, boxed(JudgedEvents::new(body, exchange)))
+            let asked = request_id(asked, exchange.limit());
+            Response::from_parts(head, boxed(JudgedEvents::new(body, exchange, asked)))
         }
         Ok(verdict) => Answer::instead(&verdict.refusals, None).into_response(),
         Err(StoreUnavailable) => give_unjudged(&exchange, Answer::unavailable(Side::Server, b"")),

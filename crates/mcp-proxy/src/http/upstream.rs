@@ -1,7 +1,7 @@
 use std::{error::Error, fmt, time::Duration};
 
 use http::{
-    HeaderMap, Method, Request, Response, Uri,
+    HeaderMap, Method, Request, Response, Uri, Version,
     header::{HOST, HeaderValue},
     uri::{Authority, PathAndQuery, Scheme},
 };
@@ -25,6 +25,8 @@ pub(crate) enum Failure {
     TimedOut(Duration),
     /// The connection broke before the answer.
     Broken(String),
+    /// The client did not finish its request.
+    Unfinished,
     /// The proxy stopped before.
     Stopped,
     /// There is no memory left for the answer.
@@ -41,6 +43,7 @@ impl fmt::Display for Failure {
                 write!(f, "the server did not answer within {} s", limit.as_secs())
             }
             Failure::Broken(reason) => write!(f, "the connection to the server broke: {reason}"),
+            Failure::Unfinished => f.write_str(UNFINISHED),
             Failure::Stopped => f.write_str(STOPPED),
             Failure::CrowdedOut => f.write_str(CROWDED_OUT),
             Failure::Unjudged(reason) => f.write_str(reason),
@@ -51,6 +54,9 @@ impl fmt::Display for Failure {
 /// The error for requests refused for lack of memory.
 pub(crate) const CROWDED_OUT: &str =
     "the proxy has no memory left for messages at the moment; try again later";
+
+/// The answer to a client that did not send all of a request.
+pub(super) const UNFINISHED: &str = "the body is incomplete";
 
 /// A server that requests are forwarded to.
 #[derive(Debug, Clone)]
@@ -101,13 +107,15 @@ impl Upstream {
         ServerShown { scheme: self.scheme.clone(), host: self.host.clone() }
     }
 
-    /// Addresses a request to the server. Paths are kept; `/` becomes the path of the URL.
+    /// Addresses a request to the server, in our version of HTTP. Paths are kept; `/` becomes the
+    /// path of the URL.
     pub(crate) fn address<B>(&self, request: &mut Request<B>) {
         *request.uri_mut() = match request.uri().path_and_query() {
             _ if request.method() == Method::CONNECT => self.authority.clone().into(),
             Some(path) if path.as_str() != "/" => path.clone().into(),
             _ => self.path.clone().into(),
         };
+        *request.version_mut() = Version::HTTP_11;
         // Insert, so that the order of headers stays.
         request.headers_mut().insert(HOST, self.host.clone());
         for (name, value) in &self.headers {
@@ -141,6 +149,8 @@ async fn within<T>(
     let answered = tokio::time::timeout(limit, answer).await;
     answered.map_err(|_| Failure::TimedOut(limit))?.map_err(|error| match error {
         SendError::Unreachable(error) => Failure::Unreachable(innermost(&*error)),
+        // The only thing we feed into a connection is the body of the client.
+        SendError::Broken(error) if error.is_user() => Failure::Unfinished,
         SendError::Broken(error) => Failure::Broken(innermost(&error)),
     })
 }

@@ -8,7 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use mcp_core::{Refusal, RefusalReason, Side};
+use mcp_core::{MessageEnds, Refusal, RefusalReason, Side};
 
 use super::splitter::{Line, Splitter};
 use crate::{Observation, Tap, Verdict, respond::Replacement, tap::Preparer};
@@ -153,7 +153,7 @@ impl Relay {
         splitter.push(bytes, |line| {
             tap.observe(match line {
                 Line::Whole(text) => Observation::stdio(*from, text.to_owned()),
-                Line::TooLong { length } => {
+                Line::TooLong { length, .. } => {
                     Observation::stdio(*from, Bytes::new()).skipping(length)
                 }
             });
@@ -166,7 +166,7 @@ impl Relay {
         splitter.finish(|line| {
             tap.observe(match line {
                 Line::Whole(text) => Observation::unterminated(*from, text.to_owned()),
-                Line::TooLong { length } => {
+                Line::TooLong { length, .. } => {
                     Observation::unterminated(*from, Bytes::new()).skipping(length)
                 }
             });
@@ -217,16 +217,19 @@ impl Relay {
             }
             send_passing(from, outputs, &mut passing)?;
             held = held.get(passed..).unwrap_or_default();
-            let (text, verdict) = match (held.first(), refused) {
-                (Some(Held::Whole(text)), Some(verdict)) => (&**text, verdict),
-                (Some(Held::TooLong { length }), _) => {
+            match (held.first(), refused) {
+                (Some(Held::Whole(text)), Some(verdict)) => {
+                    refuse(from, outputs, tap, &verdict, Replacement::of(text, &verdict))?;
+                }
+                (Some(Held::TooLong { length, ends: text }), _) => {
                     tap.observe(seen(Bytes::new()).skipping(*length));
-                    (&b""[..], Verdict::refusing(too_long(*length)))
+                    let refusal = too_long(*length);
+                    let replacement = Replacement::of_overlong(text, &refusal);
+                    refuse(from, outputs, tap, &Verdict::refusing(refusal), replacement)?;
                 }
                 (Some(Held::Whole(_)) | None, _) => continue,
-            };
+            }
             held = held.get(1..).unwrap_or_default();
-            refuse(from, outputs, tap, text, &verdict)?;
         }
         Ok(())
     }
@@ -236,7 +239,7 @@ impl Relay {
 #[derive(Debug)]
 enum Held {
     Whole(Bytes),
-    TooLong { length: u64 },
+    TooLong { length: u64, ends: MessageEnds },
 }
 
 impl Held {
@@ -247,7 +250,7 @@ impl Held {
                 Held::Whole(buffer.slice_ref(text))
             }
             Line::Whole(text) => Held::Whole(Bytes::copy_from_slice(text)),
-            Line::TooLong { length } => Held::TooLong { length },
+            Line::TooLong { length, ends } => Held::TooLong { length, ends: ends.clone() },
         }
     }
 }
@@ -271,10 +274,10 @@ fn refuse(
     from: Side,
     outputs: &Outputs,
     tap: &Tap,
-    text: &[u8],
     verdict: &Verdict,
+    replacement: Replacement,
 ) -> io::Result<()> {
-    let Replacement { to_sender, to_receiver, .. } = Replacement::of(text, verdict);
+    let Replacement { to_sender, to_receiver, .. } = replacement;
     // Text on a server's output is not a request, so it gets no answer.
     let is_request =
         verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
@@ -283,7 +286,10 @@ fn refuse(
         send_line(outputs, from, &answer)?;
     }
     if let Some(rest) = to_receiver {
-        tap.observe(Observation::stdio(from, rest.clone()).replacing(verdict.line));
+        let seen = Observation::stdio(from, rest.clone());
+        // A line that was not kept has no line number to refer to.
+        let is_kept = verdict.line > 0;
+        tap.observe(if is_kept { seen.replacing(verdict.line) } else { seen.by_proxy() });
         send_line(outputs, from.other(), &rest)?;
     }
     Ok(())

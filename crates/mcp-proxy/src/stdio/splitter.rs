@@ -1,3 +1,4 @@
+use mcp_core::MessageEnds;
 use memchr::memchr;
 
 /// A line, or the length of one that was not kept.
@@ -6,7 +7,7 @@ pub(crate) enum Line<'a> {
     /// The text without the line break.
     Whole(&'a [u8]),
     /// The line was too long to be kept.
-    TooLong { length: u64 },
+    TooLong { length: u64, ends: &'a MessageEnds },
 }
 
 /// Splits chunks of bytes into lines. Keeps at most one line.
@@ -14,8 +15,8 @@ pub(crate) enum Line<'a> {
 pub(crate) struct Splitter {
     limit: usize,
     partial: Vec<u8>,
-    /// The length of the current line, if it is too long to be kept.
-    overlong: Option<u64>,
+    /// The current line, if it is too long to be kept: its length, how it begins and how it ends.
+    overlong: Option<(u64, MessageEnds)>,
 }
 
 /// A buffer larger than this is freed after its line.
@@ -50,7 +51,7 @@ impl Splitter {
 
     fn take(&mut self, line: &mut impl FnMut(Line<'_>)) {
         match self.overlong.take() {
-            Some(length) => line(Line::TooLong { length }),
+            Some((length, ends)) => line(Line::TooLong { length, ends: &ends }),
             None => line(Line::Whole(&self.partial)),
         }
         self.partial.clear();
@@ -58,12 +59,15 @@ impl Splitter {
     }
 
     fn keep(&mut self, part: &[u8]) {
-        if let Some(length) = &mut self.overlong {
+        if let Some((length, ends)) = &mut self.overlong {
             *length += part.len() as u64;
+            ends.push(part);
         } else if self.partial.len() + part.len() <= self.limit {
             self.partial.extend_from_slice(part);
         } else {
-            self.overlong = Some((self.partial.len() + part.len()) as u64);
+            let mut ends = MessageEnds::of(&self.partial);
+            ends.push(part);
+            self.overlong = Some(((self.partial.len() + part.len()) as u64, ends));
             self.partial = Vec::new();
         }
     }
@@ -81,7 +85,7 @@ mod tests {
         let mut show = |line: Line<'_>| {
             found.push(match line {
                 Line::Whole(text) => String::from_utf8_lossy(text).into_owned(),
-                Line::TooLong { length } => format!("<{length}>"),
+                Line::TooLong { length, .. } => format!("<{length}>"),
             });
         };
         for piece in pieces {

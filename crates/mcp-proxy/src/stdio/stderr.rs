@@ -40,7 +40,7 @@ fn observe_all(mut stderr: impl Read, tap: &Tap, mode: StderrMode) {
         }
         tap.observe(match line {
             Line::Whole(text) => Observation::stderr(text.to_owned()),
-            Line::TooLong { length } => Observation::stderr(Vec::new()).skipping(length),
+            Line::TooLong { length, .. } => Observation::stderr(Vec::new()).skipping(length),
         });
     };
     loop {
@@ -65,6 +65,6 @@ fn log(line: Line<'_>) {
         Line::Whole(text) => {
             tracing::info!(target: "server", "{}", String::from_utf8_lossy(text).trim_end());
         }
-        Line::TooLong { length } => tracing::info!(target: "server", length, "a long line"),
+        Line::TooLong { length, .. } => tracing::info!(target: "server", length, "a long line"),
     }
 }

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher as _, Hasher as _, RandomState};
 
 use bytes::Bytes;
-use mcp_core::MemoryShare;
+use mcp_core::{MemoryShare, MessageEnds};
 
 /// The kind of a frame or message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,9 +32,10 @@ pub(super) enum Item {
         opcode: Opcode,
         text: Bytes,
     },
-    /// A message beyond the limit, of which nothing is kept.
+    /// A message beyond the limit, of which nothing is kept but how it begins and ends.
     TooLong {
         length: u64,
+        ends: Box<MessageEnds>,
     },
     /// A message that was not kept, for lack of memory.
     CrowdedOut,
@@ -87,20 +88,25 @@ struct Partial {
     text: Vec<u8>,
     length: u64,
     crowded_out: bool,
+    /// If it is not kept.
+    ends: Option<Box<MessageEnds>>,
 }
 
 impl Partial {
     fn new(opcode: Opcode) -> Partial {
-        Partial { opcode, text: Vec::new(), length: 0, crowded_out: false }
+        Partial { opcode, text: Vec::new(), length: 0, crowded_out: false, ends: None }
     }
 
     fn push(&mut self, bytes: &[u8], limit: usize, unmask: impl Fn(usize, u8) -> u8) {
         self.length = self.length.saturating_add(bytes.len() as u64);
+        let text = bytes.iter().enumerate().map(|(index, byte)| unmask(index, *byte));
         if self.length > limit as u64 {
-            self.text = Vec::new();
+            let kept = std::mem::take(&mut self.text);
+            let ends = self.ends.get_or_insert_with(|| Box::new(MessageEnds::of(&kept)));
+            ends.push(&text.collect::<Vec<u8>>());
             return;
         }
-        self.text.extend(bytes.iter().enumerate().map(|(index, byte)| unmask(index, *byte)));
+        self.text.extend(text);
     }
 }
 
@@ -242,10 +248,11 @@ impl Frames {
             let control = std::mem::replace(&mut self.control, Partial::new(Opcode::CLOSE));
             item(Item::Control { opcode: control.opcode, payload: control.text.into() });
         } else if frame.is_last
-            && let Some(Partial { opcode, text, length, crowded_out }) = self.message.take()
+            && let Some(message) = self.message.take()
         {
+            let Partial { opcode, text, length, crowded_out, ends } = message;
             item(if length > self.limit as u64 {
-                Item::TooLong { length }
+                Item::TooLong { length, ends: ends.unwrap_or_default() }
             } else if crowded_out {
                 Item::CrowdedOut
             } else {
@@ -348,7 +355,10 @@ mod tests {
     #[test]
     fn a_message_over_the_limit_is_only_measured() {
         let frames = encode(Opcode::TEXT, b"abcd", true);
-        assert_eq!(read(3, true, &[&frames]).0, [Item::TooLong { length: 4 }]);
+        assert_eq!(
+            read(3, true, &[&frames]).0,
+            [Item::TooLong { length: 4, ends: Box::new(MessageEnds::of(b"abcd")) }]
+        );
         assert_eq!(read(4, true, &[&frames]).0, [text("abcd")]);
     }
 

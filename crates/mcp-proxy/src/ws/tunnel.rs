@@ -185,7 +185,7 @@ where
     fn observe(&self, from: Side, item: Item) {
         match item {
             Item::Message { text, .. } => self.tap.observe(self.seen(from, text)),
-            Item::TooLong { length } => self.tap.observe(self.seen(from, "").skipping(length)),
+            Item::TooLong { length, .. } => self.tap.observe(self.seen(from, "").skipping(length)),
             Item::CrowdedOut => self.tap.lose(&self.seen(from, "")),
             Item::Control { .. } => {}
         }
@@ -226,9 +226,11 @@ where
                 };
                 (opcode, text, verdict)
             }
-            Item::TooLong { length } => {
+            Item::TooLong { length, ends } => {
                 self.tap.observe(self.seen(from, "").skipping(length));
-                (Opcode::TEXT, bytes::Bytes::new(), Verdict::refusing(too_long(length)))
+                let refusal = too_long(length);
+                let replacement = Replacement::of_overlong(&ends, &refusal);
+                return self.refuse(from, &Verdict::refusing(refusal), replacement).await;
             }
             Item::CrowdedOut => {
                 self.tap.lose(&self.seen(from, ""));
@@ -239,7 +241,17 @@ where
             self.follow_text(from, &text);
             return self.send(from.other(), opcode, &text).await;
         }
-        let Replacement { to_sender, to_receiver, .. } = Replacement::of(&text, &verdict);
+        self.refuse(from, &verdict, Replacement::of(&text, &verdict)).await
+    }
+
+    /// Answers a message that was held back, and forwards the parts of it that pass.
+    async fn refuse(
+        &self,
+        from: Side,
+        verdict: &Verdict,
+        replacement: Replacement,
+    ) -> io::Result<()> {
+        let Replacement { to_sender, to_receiver, .. } = replacement;
         // Other text of a server is not a request, so it gets no answer.
         let is_request =
             verdict.refusals.iter().all(|refusal| refusal.reason != RefusalReason::NotJson);
@@ -248,7 +260,10 @@ where
             self.tap.observe(self.seen(from.other(), answer).by_proxy());
         }
         if let Some(rest) = to_receiver {
-            self.tap.observe(self.seen(from, rest.clone()).replacing(verdict.line));
+            let seen = self.seen(from, rest.clone());
+            // What was not kept takes no place in the conversation.
+            let is_kept = verdict.line > 0;
+            self.tap.observe(if is_kept { seen.replacing(verdict.line) } else { seen.by_proxy() });
             self.follow_text(from, &rest);
             self.send(from.other(), Opcode::TEXT, &rest).await?;
         }

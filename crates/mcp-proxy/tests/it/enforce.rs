@@ -63,6 +63,23 @@ async fn a_version_that_nobody_published_passes_where_nothing_is_enforced() {
     outcome.assert_same();
 }
 
+#[tokio::test]
+async fn what_the_server_does_not_get_makes_no_request_valid() {
+    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientInfo":{"name":"a","version":"1"},"io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let headers = "MCP-Protocol-Version: 2026-07-28\r\nMcp-Method: tools/list\r\n";
+    let request = String::from_utf8(post(body, headers)).unwrap();
+    let (upstream, serving) = raw_server(1, json("{}").into()).await;
+    let proxy = Proxy::start(upstream, Policy::enforce()).await;
+    // It names headers that concern this connection only.
+    let hidden = request.replace("Connection: close", "Connection: close, mcp-method");
+    let (status, text) = parts(&raw_client(proxy.address, hidden.as_bytes()).await);
+    assert_eq!(status, 400, "{text}");
+    assert!(!serving.is_finished(), "the server was asked");
+    raw_client(proxy.address, request.as_bytes()).await;
+    assert!(!serving.await.unwrap().is_empty(), "the server was not asked");
+    proxy.stop().await.assert_same();
+}
+
 async fn answered_with(answer: String) -> (u16, String) {
     let request = post(PING, "MCP-Protocol-Version: 2025-06-18\r\n");
     let (upstream, _) = raw_server(request.len() - 30, answer.into_bytes()).await;
@@ -130,4 +147,35 @@ async fn what_is_too_long_to_be_judged_does_not_pass() {
         "{:?}",
         outcome.live
     );
+}
+
+#[tokio::test]
+async fn an_event_too_long_to_be_judged_does_not_pass() {
+    let mut settings = EntranceSettings::default();
+    settings.max_message = 500;
+    // Whether or not it comes in one piece with its end, and however little it is too long.
+    for length in [501, 600, 5000, 500_000] {
+        let long = |id: u8| {
+            let start = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":""#);
+            format!("{start}{}\"}}", "x".repeat(length - start.len() - 2))
+        };
+        let answer = format!(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nConnection: close\r\n\r\n\
+             data: {}\n\ndata: {}\n\n: end\n\n",
+            long(7),
+            long(1)
+        );
+        let request = post(PING, "MCP-Protocol-Version: 2025-06-18\r\n");
+        let (upstream, _) = raw_server(request.len() - 30, answer.into_bytes()).await;
+        let proxy = Proxy::with(upstream, Policy::enforce(), &settings).await;
+        let (status, text) = parts(&raw_client(proxy.address, &request).await);
+        assert_eq!(status, 200);
+        assert!(!text.contains("xxx"), "{length}: {text}");
+        assert!(text.ends_with(": end\n\n\r\n0\r\n\r\n"), "{length}: {text}");
+        // Whoever waits is told.
+        assert_eq!(text.matches("-32603").count(), 1, "{length}: {text}");
+        assert!(text.contains("\"id\":1,\"error\""), "{length}: {text}");
+        let outcome = proxy.stop().await;
+        assert!(outcome.live.iter().any(|found| found.contains("message-size-limit")));
+    }
 }

@@ -2,7 +2,10 @@
 
 use mcp_proxy::{Access, Policy, ProxiedServerSettings, http::Upstream};
 use serde_json::Value;
-use tokio::net::TcpListener;
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+};
 
 use crate::support::{Proxy, parts, post, raw_client, raw_server};
 
@@ -31,6 +34,57 @@ async fn a_server_that_hangs_up_is_named_too() {
     assert_eq!(status, 502);
     assert!(text.contains("the connection to the server broke"), "{text}");
     proxy.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_breaks_off_is_not_the_servers_fault() {
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    for (policy, body) in [
+        (Policy::observe(), "Content-Length: 100\r\n\r\n{"),
+        (Policy::observe(), "Transfer-Encoding: chunked\r\n\r\nzz\r\n{\r\n0\r\n\r\n"),
+        (Policy::enforce(), "Transfer-Encoding: chunked\r\n\r\nzz\r\n{\r\n0\r\n\r\n"),
+    ] {
+        let (upstream, serving) = raw_server(usize::MAX, Vec::new()).await;
+        let proxy = Proxy::start(upstream, policy).await;
+        let mut client = TcpStream::connect(proxy.address).await.unwrap();
+        client.write_all(format!("{head}{body}").as_bytes()).await.unwrap();
+        client.shutdown().await.unwrap();
+        let mut answer = Vec::new();
+        client.read_to_end(&mut answer).await.unwrap();
+        let (status, text) = parts(&answer);
+        assert_eq!(status, 400, "{text}");
+        assert!(text.contains("the body has broken off") && text.contains("-32700"), "{text}");
+        proxy.stop().await;
+        serving.abort();
+    }
+}
+
+#[tokio::test]
+async fn each_side_is_talked_to_in_our_version_of_http() {
+    let answer = "HTTP/1.0 202 Accepted\r\n\r\n";
+    let old = String::from_utf8(post(PING, "")).unwrap().replace("HTTP/1.1", "HTTP/1.0");
+    for (request, expected) in [(post(PING, ""), "HTTP/1.1 202"), (old.into(), "HTTP/1.0 202")] {
+        let (upstream, serving) = raw_server(request.len() - 60, answer.into()).await;
+        let proxy = Proxy::start(upstream, Policy::observe()).await;
+        let got = raw_client(proxy.address, &request).await;
+        assert!(got.starts_with(expected.as_bytes()), "{}", String::from_utf8_lossy(&got));
+        let received = serving.await.unwrap();
+        assert!(received.starts_with(b"POST /mcp HTTP/1.1\r\n"));
+        proxy.stop().await;
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_switches_protocols_unasked_is_not_followed() {
+    let answer = "HTTP/1.1 101 Switching Protocols\r\nConnection: upgrade\r\nUpgrade: x\r\n\r\nhi";
+    for policy in [Policy::observe(), Policy::enforce()] {
+        let (upstream, _) = raw_server(1, answer.into()).await;
+        let proxy = Proxy::start(upstream, policy).await;
+        let (status, text) = parts(&raw_client(proxy.address, &post(PING, "")).await);
+        assert_eq!(status, 502, "{text}");
+        assert!(text.contains("nobody has asked"), "{text}");
+        proxy.stop().await;
+    }
 }
 
 #[tokio::test]

@@ -18,6 +18,8 @@ mod failures;
 mod limits;
 mod lost;
 mod otlp;
+#[cfg(unix)]
+mod overlong;
 mod partial;
 mod record;
 mod redis_server;

@@ -304,6 +304,16 @@ async fn what_breaks_the_protocol_does_not_pass_under_enforcement() {
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32602)));
     say(&client, &"x".repeat(2000)).await;
     assert!(hear_text(&client).await.contains("too long to be judged"));
+    // If a message that is too long shows whom it is about, they are told by name.
+    let long = "x".repeat(2000);
+    say(&client, &format!(r#"{{"method":"a","params":{{"b":"{long}"}},"id":7}}"#)).await;
+    let answer = hear(&client).await;
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(7), &json!(-32600)));
+    say(&client, r#"{"jsonrpc":"2.0","id":8,"method":"ping"}"#).await;
+    hear_text(&server).await;
+    say(&server, &format!(r#"{{"result":{{"b":"{long}"}},"jsonrpc":"2.0","id":8}}"#)).await;
+    let answer = hear(&client).await;
+    assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(8), &json!(-32603)));
     // An answer that is wrong becomes an error for whoever waits.
     say(&client, r#"{"jsonrpc":"2.0","id":6,"method":"tools/list"}"#).await;
     assert!(hear_text(&server).await.contains(r#""id":6"#));

@@ -165,6 +165,12 @@ impl<'s> Known<'s> {
         self.unreadable[side as usize]
     }
 
+    /// Whether the message may be from or for any of several clients, so that what one sent must not
+    /// be held against another.
+    pub(crate) fn is_anonymous(&self, event: &Event<'_>) -> bool {
+        !event.is_modern() && self.http.is_some_and(|http| http.is_anonymous(event.at.stream()))
+    }
+
     /// The client's request with this id whose answer was judged, but has only now been placed on an
     /// exchange.
     pub(crate) fn awaiting(&self, id: &RequestId) -> Option<&'s Request> {

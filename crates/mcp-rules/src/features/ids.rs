@@ -40,7 +40,7 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
     };
     let open = requests.open(event.from, id).filter(|request| !excused(request));
     let reused = open.is_some() || !event.is_modern() && requests.was_used(event.from, id);
-    if !reused {
+    if !reused || known.is_anonymous(event) {
         return;
     }
     let first = match open {

@@ -186,7 +186,10 @@ impl Tokens {
     ) {
         let is_live = |request: &Request| request.cancelled.is_none();
         let in_use = self.is_shared(token, id, event.from, known, is_live);
-        if in_use && let Some(earlier) = self.by_token.get(token) {
+        if in_use
+            && !known.is_anonymous(event)
+            && let Some(earlier) = self.by_token.get(token)
+        {
             notes.note(earlier.reused(token).at(node.span()));
         }
         // When two requests share a token, reports on it are ambiguous, and reports on a cancelled

@@ -12,6 +12,10 @@ impl Exchanges for Http {
         Http::is_unseen(self, stream)
     }
 
+    fn is_anonymous(&self, stream: Option<u64>) -> bool {
+        Http::is_anonymous(self, stream)
+    }
+
     fn is_under_way(&self, stream: Option<u64>) -> bool {
         Http::is_under_way(self, stream)
     }

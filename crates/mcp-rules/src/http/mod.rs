@@ -77,6 +77,9 @@ pub(crate) struct Http {
     /// Whether the order of POSTs means nothing: live they arrive on unordered connections, so one
     /// may have overtaken another.
     is_unordered: bool,
+    /// Whether a client began a session while another's may still be open.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    may_be_shared: bool,
     /// Requests whose answers were judged, but not yet placed on an exchange.
     unplaced: Bounded<RequestId, Request>,
     requests: requests::Requests,
@@ -157,6 +160,20 @@ impl Http {
         exchange.is_some_and(|exchange| {
             !exchange.seen || exchange.session_id.is_some() || exchange.names_version
         })
+    }
+
+    /// Whether nobody can tell which client this exchange belongs to: several have begun a session,
+    /// and the server names none.
+    pub(crate) fn is_anonymous(&self, stream: Option<u64>) -> bool {
+        let exchange = || self.exchange(stream?);
+        self.may_be_shared && exchange().is_some_and(|exchange| self.belongs_to_anyone(exchange))
+    }
+
+    fn belongs_to_anyone(&self, exchange: &Exchange) -> bool {
+        self.may_be_shared
+            && self.sessions.are_unnamed()
+            && exchange.session_id.is_none()
+            && !exchange.initializes()
     }
 
     /// Whether a response may still come on this exchange, or might have if the client had stayed.
@@ -255,7 +272,8 @@ impl Http {
             return Delivery::Fresh;
         }
         if matches!(event.part, HttpPart::Request { .. }) {
-            exchange.session.is_of_another = self.sessions.is_of_another(exchange);
+            exchange.session.is_of_another =
+                self.sessions.is_of_another(exchange) || self.belongs_to_anyone(exchange);
         }
         self.legacy_sse.follow(event, exchange, known, notes);
         self.requests.follow(event, exchange, known, notes);
@@ -291,6 +309,7 @@ impl Http {
 
     /// Called when a new session begins on the same endpoint; running exchanges continue.
     pub(super) fn restart(&mut self) {
+        self.may_be_shared = true;
         self.requests.restart();
         self.streams.restart();
         self.auth.restart();

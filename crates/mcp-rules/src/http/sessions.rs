@@ -64,7 +64,7 @@ enum End {
 /// State kept per exchange.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub(crate) struct Seen {
-    /// Whether it belongs to another session than that of the last observed handshake.
+    /// Whether it belongs to another session than that of the last observed handshake, or may.
     pub(crate) is_of_another: bool,
     /// Whether its request names a session whose assignment was not observed.
     is_foreign: bool,
@@ -117,6 +117,11 @@ impl Sessions {
     /// Whether this is the id of the current session.
     pub(super) fn is_current(&self, id: &str) -> bool {
         self.current.as_deref() == Some(id.trim()) && self.ended(id.trim()).is_none()
+    }
+
+    /// Whether the server has assigned no id.
+    pub(super) fn are_unnamed(&self) -> bool {
+        self.current.is_none()
     }
 
     /// Whether the client has ended the current session.

@@ -1,5 +1,5 @@
 //! Secrets in text that is not JSON: `"name": "value"` in a broken message, `NAME=value` in a log
-//! line, `Bearer …` anywhere.
+//! line, `Bearer …` anywhere, users and passwords in URLs.
 
 use std::ops::Range;
 
@@ -29,6 +29,7 @@ pub(super) fn secrets(text: &[u8], wanted: &Wanted) -> Vec<Found> {
         let secret = match text[at] {
             b' ' if wanted.guesses => after_scheme(text, at),
             b' ' => None,
+            b':' if wanted.guesses && text[at..].starts_with(b"://") => user_info(text, at + 3),
             _ => after_name(text, at, wanted),
         };
         found.extend(secret.filter(|secret| !secret.range.is_empty()));
@@ -49,6 +50,20 @@ fn after_scheme(text: &[u8], at: usize) -> Option<Found> {
     let length = text[start..].iter().take_while(|byte| is_part(byte)).count();
     let token = &text[start..start + length];
     (length >= SHORTEST_TOKEN && token.iter().any(u8::is_ascii_digit))
+        .then(|| Found { range: start..start + length, is_json: false })
+}
+
+/// The user and the password of a URL whose host begins at `start`. A user without a password is
+/// secret if it looks like a token: `git@` is none.
+fn user_info(text: &[u8], start: usize) -> Option<Found> {
+    let rest = &text[start..];
+    let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'<>\\".contains(byte);
+    let authority = &rest[..rest.iter().position(ends).unwrap_or(rest.len())];
+    let length = memchr::memrchr(b'@', authority)?;
+    let is_secret = |byte: &u8| *byte == b':' || byte.is_ascii_digit();
+    authority[..length]
+        .iter()
+        .any(is_secret)
         .then(|| Found { range: start..start + length, is_json: false })
 }
 
@@ -125,6 +140,15 @@ mod tests {
         check("password='a b' x=1", &["a b"]);
         check("password: hunter2", &["hunter2"]);
         check("authorization: Bearer abcdef123456", &["abcdef123456"]);
+    }
+
+    #[test]
+    fn credentials_in_urls_are_found() {
+        check("postgres://joe:s3cr3t@db.example/x", &["joe:s3cr3t"]);
+        check("see (https://joe:a@b@h.example) and ws://x?a@b", &["joe:a@b"]);
+        check("git clone https://ghp_1a2b3c@h.example/x", &["ghp_1a2b3c"]);
+        check("ssh://git@h.example/x, http://h.example:80/@x, ://, http://", &[]);
+        check("url=https://joe:pw@h.example&token=abc", &["joe:pw", "abc"]);
     }
 
     #[test]

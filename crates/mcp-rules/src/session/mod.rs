@@ -389,10 +389,16 @@ impl Session {
         let http = self.http.as_deref().filter(|_| !event.at.is_unplaced());
         let known = self.memory.known(criteria, exchanges(http));
         let notes = &mut context.notes;
-        self.memory.lifecycle.judge(event, notes);
+        let is_anonymous = known.is_anonymous(event);
+        if !is_anonymous {
+            self.memory.lifecycle.judge(event, notes);
+        }
         ids::judge(event, &known, notes);
         if !context.foreign {
-            capabilities::judge(event, &known, notes);
+            // Each client has declared its own.
+            if !(is_anonymous && event.from == Side::Server) {
+                capabilities::judge(event, &known, notes);
+            }
             self.families.follow(event, asked, &known, notes);
         }
     }

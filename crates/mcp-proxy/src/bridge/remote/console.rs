@@ -8,6 +8,7 @@ use std::{
 };
 
 use bytes::Bytes;
+use mcp_core::MessageEnds;
 use tokio::sync::{mpsc, oneshot};
 
 use crate::{
@@ -28,6 +29,7 @@ pub(super) enum ClientLine {
     },
     TooLong {
         length: u64,
+        ends: Box<MessageEnds>,
     },
 }
 
@@ -54,7 +56,9 @@ pub(super) fn lines_of(
                     let room = Some(room.take(text.len()));
                     ClientLine::Whole { text: Bytes::copy_from_slice(text), ends, room }
                 }
-                Line::TooLong { length } => ClientLine::TooLong { length },
+                Line::TooLong { length, ends } => {
+                    ClientLine::TooLong { length, ends: Box::new(ends.clone()) }
+                }
             });
         };
         while !sender.is_closed() {

@@ -147,11 +147,20 @@ impl Link {
     pub(super) async fn take_from_client(self: &Arc<Self>, line: ClientLine) {
         let (text, ends, _room) = match line {
             ClientLine::Whole { text, ends, room } => (text, ends, room),
-            ClientLine::TooLong { length } => {
+            ClientLine::TooLong { length, ends } => {
                 self.tap.skip(Side::Client, length);
                 let message = format!("a line of {length} bytes is too long");
                 let reason = refusal(RefusalReason::NotAMessage, message);
-                return self.refuse(b"", &Verdict::refusing(reason)).await;
+                let Replacement { to_sender, to_receiver, .. } =
+                    Replacement::of_overlong(&ends, &reason);
+                if let Some(answer) = to_sender {
+                    self.answer_for_server(answer).await;
+                }
+                if let Some(answer) = to_receiver {
+                    self.tap.stand_in(Side::Client, &answer);
+                    self.forward(answer).await;
+                }
+                return;
             }
         };
         let verdict = if ends {

@@ -363,7 +363,8 @@ impl Follower {
             let cause = cause.unwrap_or_default();
             tracing::error!(
                 cause,
-                "the session store is unavailable; sessions are judged without it"
+                "the session store is unavailable; sessions are judged without it, or get 503 if their \
+                 messages are held back"
             );
         }
     }
