@@ -87,7 +87,7 @@ impl Log {
         self.watcher_telling(limits, |_| {})
     }
 
-    /// Like [`Log::watcher`], and calls `tell` with every row.
+    /// Like [`Log::watcher`], and calls `told` with every row.
     pub(crate) fn watcher_telling(
         &self,
         limits: &Limits,

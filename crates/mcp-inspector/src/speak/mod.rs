@@ -447,7 +447,7 @@ impl InspectorClient {
         SpeakState::of(&self.lock(), &self.0.targets, &self.0.log)
     }
 
-    /// Runs `act` on the conversation; fails if there is none.
+    /// Runs `speak` on the conversation; fails if there is none.
     fn speaking<R>(
         &self,
         speak: impl FnOnce(&mut Conversation) -> Result<R, Refusal>,

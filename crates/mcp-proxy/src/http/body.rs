@@ -55,7 +55,7 @@ impl Body for Prefixed {
     }
 }
 
-/// An event stream that ends early when `until` completes; `last` is sent then.
+/// An event stream that ends early when `ended` completes; `last` is sent then.
 pub(super) fn events_until(
     body: ProxyBody,
     ended: impl Future<Output = ()> + Send + 'static,

@@ -119,7 +119,8 @@ pub(crate) struct CheckArgs {
     /// does not show it
     #[arg(long, help_heading = RULES)]
     pub(crate) from_start: bool,
-    /// Output format: human, JSON Lines, SARIF for code scanning, JUnit XML or GitHub annotations
+    /// Output format: human, JSON Lines, SARIF for code scanning, test reports in XML, or GitHub
+    /// annotations
     #[arg(long, value_name = "FORMAT", help_heading = OUTPUT)]
     pub(crate) format: Option<Format>,
     /// Maximum number of findings to show, or `all`; the rest are counted [default: depends on the

@@ -62,8 +62,8 @@ pub(crate) struct TestArgs {
     pub(crate) locked: Option<Option<PathBuf>>,
     #[command(flatten)]
     pub(crate) judging: JudgingArgs,
-    /// Output format: human, JSON Lines, SARIF for code scanning, JUnit XML, GitHub annotations or
-    /// an HTML page
+    /// Output format: human, JSON Lines, SARIF for code scanning, test reports in XML, GitHub
+    /// annotations, or an HTML page
     #[arg(long, value_name = "FORMAT", default_value = "human", help_heading = OUTPUT)]
     pub(crate) format: TestFormat,
     /// Lowest severity that sets exit code 1 [default: error]

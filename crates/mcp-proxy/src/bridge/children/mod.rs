@@ -117,7 +117,7 @@ enum Server {
 }
 
 impl Launcher {
-    /// Opens a conversation; its name begins with `kind`.
+    /// Opens a conversation; its name begins with `name`.
     async fn start(
         &self,
         name: &'static str,

@@ -59,7 +59,7 @@ impl SignalHandler for Control {
             Phase::Serving => {}
             Phase::Draining => tracing::info!("stopping: waiting for the last answers"),
             Phase::Stopping => {
-                tracing::warn!("stopping: no more time to answer, failing open requests")
+                tracing::warn!("stopping: no more time to answer, failing open requests");
             }
             Phase::Forced => tracing::warn!("stopping at once"),
         }
