@@ -165,6 +165,12 @@ impl Exchange {
         self.requests().find(|posted| posted.id.as_ref() == Some(id))
     }
 
+    /// Whether a response with this id is in the body.
+    pub(crate) fn has_response(&self, id: &RequestId) -> bool {
+        let mut responses = self.posted.iter().filter(|posted| posted.kind == PostedKind::Response);
+        responses.any(|posted| posted.id.as_ref() == Some(id))
+    }
+
     /// Takes in which of its requests a message answers. Every id that is answered, here or
     /// elsewhere, is given to `answered`.
     pub(super) fn note_answers(
