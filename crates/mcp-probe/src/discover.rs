@@ -7,7 +7,7 @@ use mcp_core::{Era, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{Conversation, Found, Offer, Opening, Reply, Trouble, stage::Scene};
+use crate::{Conversation, Found, Limits, Offer, Opening, Reply, Trouble, stage::Scene};
 
 /// The lists, with the capability that promises them and the member that holds the entries.
 pub(crate) const LISTS: [(&str, &str, &str); 4] = [
@@ -43,12 +43,17 @@ pub(crate) async fn discover(scene: &Arc<Scene>, deadline: Instant) -> Discovere
     // The first start may be slow, and the others are quicker for it.
     let mut candidates = candidates(&scene.settings.revisions);
     let others = candidates.split_off(candidates.len().min(1));
+    let mut limits = scene.settings.limits;
     for revisions in [candidates, others] {
         let met = revisions.into_iter().map(|revision| {
-            let met = tokio::time::timeout_at(deadline, meet(scene, revision));
+            let met = tokio::time::timeout_at(deadline, meet(scene, revision, limits));
             async move { (revision, met.await) }
         });
         for (revision, met) in join_all(met).await {
+            if matches!(&met, Ok(Met::Refused { trouble: Trouble::Unanswered { .. }, .. })) {
+                // What was silent for so long has started by now, or never will.
+                limits.start = scene.settings.limits.start / 2;
+            }
             if let Ok(met) = met {
                 discovered.add(revision, met);
             } else {
@@ -93,9 +98,9 @@ impl Discovered {
     }
 }
 
-async fn meet(scene: &Arc<Scene>, revision: Revision) -> Met {
+async fn meet(scene: &Arc<Scene>, revision: Revision, limits: Limits) -> Met {
     let opening = Opening::at(revision);
-    let conversation = match scene.connect("discover", &opening, scene.settings.limits).await {
+    let conversation = match scene.connect("discover", &opening, limits).await {
         Ok(conversation) => conversation,
         Err(trouble) => return Met::Nobody(trouble),
     };

@@ -13,6 +13,10 @@ use mcp_rules::{
     Engine, Finding, HttpEvent, LineReader, Observer, Origin, Suspended, TraceEntry, TraceWriter,
 };
 
+/// What a line takes besides its text: the message read from it, and what was found in it. A server
+/// that says little on very many lines must not fill the memory either.
+const BESIDES_TEXT: usize = 1 << 10;
+
 /// One conversation. What the side under test gets wrong in it is found while it is recorded, by
 /// the same rules and on the same lines as `plumb check` would find it.
 #[derive(Debug)]
@@ -80,7 +84,7 @@ impl Recording {
             let findings = ruling.findings().filter(|finding| self.blames_tested(finding));
             kept_now.findings.extend(findings.cloned());
         }
-        kept.bytes += line.len();
+        kept.bytes += line.len() + BESIDES_TEXT;
         kept.lines.push(line);
         number
     }

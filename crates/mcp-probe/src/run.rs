@@ -151,8 +151,10 @@ impl Run {
 
 /// Why a server that opens no conversation cannot be tested.
 fn refusal(discovered: Discovered) -> RunError {
-    let refused = discovered.found.refused.values().next_back();
-    let reason = refused.cloned().unwrap_or_default();
+    // What most servers speak was tried first, and longest.
+    let refused = &discovered.found.refused;
+    let first = refused.get(&Revision::LATEST_LEGACY);
+    let reason = first.or(refused.values().next_back()).cloned().unwrap_or_default();
     let stderr = discovered.stderr;
     if discovered.reached {
         RunError::NoRevision { reason, stderr }
