@@ -20,6 +20,7 @@ mod conversation;
 mod discover;
 mod event;
 mod failure;
+mod foreign_file;
 mod found;
 mod leaks;
 mod limits;

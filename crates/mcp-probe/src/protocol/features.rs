@@ -63,7 +63,7 @@ steps!(invalid_level, stage => {
 const ASKED: usize = 8;
 
 /// What can be completed: references with the name of an argument of theirs.
-fn completable(stage: &Stage) -> Vec<(Value, String)> {
+pub(super) fn completable(stage: &Stage) -> Vec<(Value, String)> {
     let offer = stage.offer();
     let prompts = offer.prompts.iter().flat_map(|prompt| {
         let arguments = prompt["arguments"].as_array().into_iter().flatten();
