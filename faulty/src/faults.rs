@@ -228,6 +228,7 @@ faults! {
     HttpOriginPrefix "http-origin-prefix" Http Http All "serves pages of an origin that begins like one of this machine";
     HttpOriginStatus "http-origin-status" Http Http All "refuses a foreign origin with 400";
     HttpSpellingRefused "http-spelling-refused" Http Http All "compares Content-Type as text";
+    HttpNameNotDecoded "http-name-not-decoded" Http Http Stateless "compares Mcp-Name as it came, in base64 or not";
     HttpSessionCounted "http-session-counted" Http Http Sessions "numbers its sessions";
     HttpSessionInvented "http-session-invented" Http Http Sessions "serves a session that it never opened";
     HttpSessionUnneeded "http-session-unneeded" Http Http Sessions "gives a session id and serves requests without it";

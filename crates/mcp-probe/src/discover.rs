@@ -73,6 +73,14 @@ enum Met {
 }
 
 impl Discovered {
+    /// Whether every attempt to open a conversation was refused for want of credentials.
+    pub(crate) fn wants_credentials(&self) -> bool {
+        let refused = &self.found.refused;
+        self.found.offers.is_empty()
+            && !refused.is_empty()
+            && refused.values().all(|reason| reason.ends_with("status 401"))
+    }
+
     fn add(&mut self, revision: Revision, met: Met) {
         match met {
             Met::Nobody(trouble) => {

@@ -10,7 +10,8 @@ use serde_json::Value;
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
 use mcp_rules::{
-    Engine, Finding, HttpEvent, LineReader, Observer, Origin, Suspended, TraceEntry, TraceWriter,
+    Engine, Finding, HttpEvent, LineReader, Observer, Origin, Severity, Suspended, TraceEntry,
+    TraceWriter,
 };
 
 /// What a line takes besides its text: the message read from it, and what was found in it. A server
@@ -150,6 +151,12 @@ impl Recording {
     pub(crate) fn has_findings(&self) -> bool {
         let kept = self.lock();
         kept.findings.len() > kept.taken
+    }
+
+    /// The same of what is certainly wrong.
+    pub(crate) fn has_errors(&self) -> bool {
+        let kept = self.lock();
+        kept.findings[kept.taken..].iter().any(|finding| finding.severity == Severity::Error)
     }
 
     /// Whether one of the texts in what the client has sent fits.

@@ -89,7 +89,12 @@ impl Run {
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
         let deadline = Instant::now() + self.scene.settings.limits.time;
         let discovered = discover::discover(&self.scene, deadline).await;
-        let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
+        // What is wrong with a challenge does not make a test of a server that was never opened.
+        let wants_credentials = discovered.wants_credentials();
+        let is_judged = discovered.failed.iter().any(|(_, talk)| {
+            let recording = talk.recording();
+            if wants_credentials { recording.has_errors() } else { recording.has_findings() }
+        });
         if discovered.found.offers.is_empty() && !is_judged {
             return Err(refusal(discovered));
         }

@@ -89,7 +89,9 @@ pub(super) fn mismatch(head: &HeaderMap, message: &Incoming, faults: Faults) -> 
         ("mcp-name", name, Fault::HttpNameHeaderUnchecked),
     ];
     let wrong = wanted.into_iter().any(|(header, value, fault)| {
-        let given = text(head, header).map(decoded);
+        let given = text(head, header).map(|value| {
+            if faults.has(Fault::HttpNameNotDecoded) { value.to_owned() } else { decoded(value) }
+        });
         let passes =
             faults.has(fault) || (given.is_none() && faults.has(Fault::HttpHeadersMissing));
         value.is_some() && given.as_deref() != value && !passes

@@ -7,7 +7,7 @@ use mcp_core::{Era, Revision, Revisions};
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
-use super::probe;
+use super::{codes, probe};
 use crate::{Conversation, HttpReply, HttpRequest, Probe, Stage, Stop, Target, WireKind};
 
 const HTTP: &[WireKind] = &[WireKind::Http];
@@ -44,6 +44,14 @@ pub(super) static PROBES: &[Probe] = &[
     .over(HTTP)
     .at(MODERN),
     probe("http/name-header", "a wrong Mcp-Name is refused", name_header)
+        .over(HTTP)
+        .at(MODERN)
+        .needing("/tools"),
+    probe("http/name-header-missing", "a missing Mcp-Name is refused", no_name_header)
+        .over(HTTP)
+        .at(MODERN)
+        .needing("/tools"),
+    probe("http/name-header-encoded", "an Mcp-Name in base64 is decoded", name_header_encoded)
         .over(HTTP)
         .at(MODERN)
         .needing("/tools"),
@@ -216,4 +224,27 @@ steps!(name_header, stage => {
     let id = json!(talk.next_id());
     let text = talk.request_message(&id, "tools/call", params).to_string();
     talk.http(http.post(text.as_bytes()).with("Mcp-Name", "plumb-another-tool")).await?;
+});
+
+steps!(no_name_header, stage => {
+    let talk = stage.shared().await?;
+    let Some(http) = talk.wire().as_http() else { return Ok(()) };
+    let params = json!({ "name": "plumb-no-such-tool", "arguments": {} });
+    let id = json!(talk.next_id());
+    let text = talk.request_message(&id, "tools/call", params).to_string();
+    talk.http(http.post(text.as_bytes()).without("Mcp-Name")).await?;
+});
+
+steps!(name_header_encoded, stage => {
+    let talk = stage.shared().await?;
+    // A header can carry this name only in base64.
+    let params = json!({ "name": "plumb-keine-größe", "arguments": {} });
+    let answer = talk.request("tools/call", params).await;
+    let Some(reply) = codes::refusable(answer)? else { return Ok(()) };
+    if reply.error_code() == Some(-32020) {
+        let message = "an Mcp-Name in base64 is not taken for the name in the body";
+        let help = "decode values between `=?base64?` and `?=` before comparing them";
+        let rule = &behaviour::EQUIVALENT_HEADER_REFUSED;
+        stage.fail(rule, &talk, reply.line(), message, help);
+    }
 });
