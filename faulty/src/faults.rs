@@ -15,6 +15,7 @@ faults! {
     InstructionsNotString "instructions-not-string" Handshake Any All "sends instructions as a list";
     InitializeUnchecked "initialize-unchecked" Handshake Stdio Handshake "accepts an `initialize` without params";
     PingBeforeInitializeRefused "ping-before-initialize-refused" Handshake Stdio Handshake "refuses `ping` before `initialize`";
+    CompletionsUndeclared "completions-undeclared" Handshake Any All "completes arguments without declaring that";
     ToolsUndeclared "tools-undeclared" Handshake Any All "serves tools without declaring them";
     LoggingDeclaredOnly "logging-declared-only" Handshake Any Handshake "declares logging, but has no `logging/setLevel`";
     CompletionsDeclaredOnly "completions-declared-only" Handshake Any All "declares completions, but has no `completion/complete`";
@@ -56,6 +57,7 @@ faults! {
     ErrorCodeString "error-code-string" Errors Any All "sends error codes as strings";
     ResultAndError "result-and-error" Errors Any All "sends errors with a result beside them";
     MissingParamsInternalError "missing-params-internal-error" Errors Any All "answers missing params with -32603";
+    ErrorLeaksPassword "error-leaks-password" Errors Any All "sends the URL of its database, with the password, with its errors";
     ErrorLeaksTrace "error-leaks-trace" Errors Any All "sends a stack trace with its errors";
     LargeMessageDies "large-message-dies" Errors Stdio All "dies at a message of more than 60,000 bytes";
     DeepNestingDies "deep-nesting-dies" Errors Stdio All "dies at JSON that is nested deeply";
@@ -133,6 +135,8 @@ faults! {
     ExtraArgumentAccepted "extra-argument-accepted" Tools Any All "serves calls with arguments that the schema forbids";
     ShortListAccepted "short-list-accepted" Tools Any All "serves calls with lists shorter than `minItems`";
     InvalidArgumentsDie "invalid-arguments-die" Tools Stdio All "dies at arguments of a wrong type";
+    FractionAccepted "fraction-accepted" Tools Any All "serves calls with a fraction for an integer";
+    InvalidArgumentsHang "invalid-arguments-hang" Tools Any All "never answers a call with invalid arguments";
     InvalidArgumentsInternalError "invalid-arguments-internal-error" Tools Any All "answers invalid arguments with -32603";
     OptionalArgumentRequired "optional-argument-required" Tools Any All "refuses calls without an optional argument";
     NoArgumentsDies "no-arguments-dies" Tools Stdio All "dies at a call without `arguments`";
@@ -169,12 +173,15 @@ faults! {
     MissingResourceDies "missing-resource-dies" Resources Stdio All "dies at a resource that does not exist";
     ResourceWithoutText "resource-without-text" Resources Any All "returns contents without text or blob";
     BlobNotBase64 "blob-not-base64" Resources Any All "returns a blob that is not base64";
+    TemplateEscapes "template-escapes" Resources Any All "follows the path in a note's name out to other files";
+    ForeignFileServed "foreign-file-served" Resources Any All "reads any file by its URI";
     TemplateBroken "template-broken" Resources Any All "lists a template that lacks a brace";
     ResourceUriRelative "resource-uri-relative" Resources Any All "lists a resource by a relative URI";
     MissingUriAccepted "missing-uri-accepted" Resources Any All "reads without a URI";
     ResourceRetiredCode "resource-retired-code" Resources Any Stateless "answers a resource that does not exist with -32002 in 2026-07-28";
 
     PromptArgumentNotRequired "prompt-argument-not-required" Prompts Any All "serves a prompt without its required argument";
+    PromptMissingInternalError "prompt-missing-internal-error" Prompts Any All "answers a missing argument of a prompt with -32603";
     PromptOptionalRequired "prompt-optional-required" Prompts Any All "refuses a prompt without its optional argument";
     UnknownPromptSucceeds "unknown-prompt-succeeds" Prompts Any All "serves a prompt that does not exist";
     UnknownPromptDies "unknown-prompt-dies" Prompts Stdio All "dies at a prompt that does not exist";
@@ -218,6 +225,11 @@ faults! {
     DiesAfterTwenty "dies-after-twenty" Shutdown Stdio All "dies after twenty requests";
 
     HttpOriginAccepted "http-origin-accepted" Http Http All "serves pages of a foreign origin";
+    HttpOriginPrefix "http-origin-prefix" Http Http All "serves pages of an origin that begins like one of this machine";
+    HttpOriginStatus "http-origin-status" Http Http All "refuses a foreign origin with 400";
+    HttpSpellingRefused "http-spelling-refused" Http Http All "compares Content-Type as text";
+    HttpNameNotDecoded "http-name-not-decoded" Http Http Stateless "compares Mcp-Name as it came, in base64 or not";
+    HttpSessionCounted "http-session-counted" Http Http Sessions "numbers its sessions";
     HttpSessionInvented "http-session-invented" Http Http Sessions "serves a session that it never opened";
     HttpSessionUnneeded "http-session-unneeded" Http Http Sessions "gives a session id and serves requests without it";
     HttpSessionWithheld "http-session-withheld" Http Http Sessions "wants a session id that it never gave";

@@ -75,6 +75,10 @@ impl Reply {
         if self.faults.has(Fault::ErrorCodeString) {
             error["code"] = json!(failure.code.to_string());
         }
+        if self.faults.has(Fault::ErrorLeaksPassword) {
+            error["data"] =
+                json!("no answer from postgres://weather:Xu7-quay-lamp@db.internal/notes");
+        }
         if self.faults.has(Fault::ErrorLeaksTrace) {
             error["data"] = json!(TRACE);
         }

@@ -7,7 +7,9 @@ use mcp_core::{Era, Revision};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use crate::{Conversation, ConversationError, Discovery, Offer, Opening, Reply, stage::RunContext};
+use crate::{
+    Conversation, ConversationError, Discovery, Limits, Offer, Opening, Reply, stage::RunContext,
+};
 
 /// The list methods, with the capability that declares each and the result member that holds its
 /// entries.
@@ -44,12 +46,20 @@ pub(crate) async fn discover(context: &Arc<RunContext>, deadline: Instant) -> Di
     // Open the first one alone: the first start may be slow, and warms caches for the others.
     let mut candidates = candidates(&context.settings.revisions);
     let others = candidates.split_off(candidates.len().min(1));
+    let mut limits = context.settings.limits;
     for revisions in [candidates, others] {
-        let result = revisions.into_iter().map(|revision| {
-            let result = tokio::time::timeout_at(deadline, open_at(context, revision));
+        let results = revisions.into_iter().map(|revision| {
+            let result = tokio::time::timeout_at(deadline, open_at(context, revision, limits));
             async move { (revision, result.await) }
         });
-        for (revision, result) in join_all(result).await {
+        for (revision, result) in join_all(results).await {
+            if matches!(
+                &result,
+                Ok(OpenResult::Refused { error: ConversationError::Unanswered { .. }, .. })
+            ) {
+                // A server that was silent for so long has started by now, or never will.
+                limits.start = context.settings.limits.start / 2;
+            }
             if let Ok(result) = result {
                 discovered.add(revision, result);
             } else {
@@ -69,8 +79,16 @@ enum OpenResult {
 }
 
 impl Discovered {
-    fn add(&mut self, revision: Revision, result: OpenResult) {
-        match result {
+    /// Whether every attempt to open a conversation was refused because credentials were missing.
+    pub(crate) fn wants_credentials(&self) -> bool {
+        let refused = &self.found.refused;
+        self.found.offers.is_empty()
+            && !refused.is_empty()
+            && refused.values().all(|reason| reason.ends_with("status 401"))
+    }
+
+    fn add(&mut self, revision: Revision, met: OpenResult) {
+        match met {
             OpenResult::Unreachable(error) => {
                 self.found.refused.insert(revision, error.to_string());
             }
@@ -94,9 +112,9 @@ impl Discovered {
     }
 }
 
-async fn open_at(context: &Arc<RunContext>, revision: Revision) -> OpenResult {
+async fn open_at(context: &Arc<RunContext>, revision: Revision, limits: Limits) -> OpenResult {
     let opening = Opening::at(revision);
-    let conversation = match context.connect("discover", &opening, context.settings.limits).await {
+    let conversation = match context.connect("discover", &opening, limits).await {
         Ok(conversation) => conversation,
         Err(error) => return OpenResult::Unreachable(error),
     };

@@ -9,6 +9,8 @@ pub(crate) enum Leak {
     Trace(String),
     /// A path on the server's machine.
     Path(String),
+    /// A URL with a password; the URL without it.
+    Password(String),
 }
 
 /// Maximum bytes of a text to search.
@@ -75,7 +77,32 @@ fn in_text(text: &str) -> Option<Leak> {
     if let Some(frame) = frame {
         return Some(Leak::Trace(frame.trim().to_owned()));
     }
+    if let Some(url) = password(text) {
+        return Some(Leak::Password(url));
+    }
     path(text).map(|path| Leak::Path(path.to_owned()))
+}
+
+/// The first URL in a text that has a password, without it.
+fn password(text: &str) -> Option<String> {
+    /// What stands for a password in examples.
+    const PLACEHOLDERS: [&str; 5] = ["password", "passwd", "pass", "pwd", "secret"];
+    text.match_indices("://").find_map(|(index, separator)| {
+        let start = text[..index]
+            .rfind(|letter: char| !(letter.is_ascii_alphanumeric() || "+-.".contains(letter)));
+        let scheme = &text[start.map_or(0, |start| start + 1)..index];
+        let rest = &text[index + separator.len()..];
+        let ends = |letter: char| letter.is_whitespace() || "/\"'`<>{}()".contains(letter);
+        let authority = rest.split(ends).next().unwrap_or_default();
+        let (user_info, host) = authority.rsplit_once('@')?;
+        let (user, password) = user_info.split_once(':')?;
+        let is_real = !password.is_empty()
+            && !PLACEHOLDERS.contains(&password.to_lowercase().as_str())
+            && password.chars().any(|letter| letter.is_ascii_alphanumeric())
+            && !password.starts_with(['$', '%', '*', '[']);
+        (is_real && !scheme.is_empty() && !host.is_empty())
+            .then(|| format!("{scheme}://{user}:…@{host}"))
+    })
 }
 
 /// Whether a line is part of a stack trace.
@@ -159,6 +186,23 @@ mod tests {
         let message = json!({ "result": { "isError": true, "content": [
             { "type": "text", "text": "cannot open /var/lib/db" }] } });
         assert_eq!(leak(&message), Some(Leak::Path("/var/lib/db".to_owned())));
+    }
+
+    #[test]
+    fn passwords_in_urls_are_recognised_and_not_repeated() {
+        let found = of_error("cannot connect: postgres://admin:hunter2@db.internal:5432/prod");
+        let shown = "postgres://admin:…@db.internal:5432";
+        assert_eq!(found, Some(Leak::Password(shown.to_owned())));
+        for text in [
+            "write it as postgres://user:password@host/name",
+            "write it as postgres://<user>:<secret>@host/name",
+            "redis://app:***@cache:6379 is down",
+            "redis://app@cache:6379 is down",
+            "https://example.com:8080/@someone is gone",
+            "set it to mysql://root:$PASSWORD@db",
+        ] {
+            assert_eq!(of_error(text), None, "{text}");
+        }
     }
 
     #[test]

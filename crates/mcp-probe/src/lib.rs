@@ -22,6 +22,7 @@ mod discover;
 mod discovery;
 mod event;
 mod failure;
+mod foreign_file;
 mod leaks;
 mod limits;
 mod lock;

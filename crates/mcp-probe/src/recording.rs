@@ -10,9 +10,13 @@ use serde_json::Value;
 use mcp_core::Side;
 use mcp_json::{Limits, Tape};
 use mcp_rules::{
-    Engine, Finding, HttpEvent, LineReader, Observer, RecordingInfo, SuspendedObserver, TraceEntry,
-    TraceWriter,
+    Engine, Finding, HttpEvent, LineReader, Observer, RecordingInfo, Severity, SuspendedObserver,
+    TraceEntry, TraceWriter,
 };
+
+/// Estimated memory of a line besides its text: its parsed message and its findings. Many short
+/// lines must not fill the memory either.
+const BESIDES_TEXT: usize = 1 << 10;
 
 /// The recording of one conversation. Findings about the side under test are made while it is
 /// recorded, by the same rules and on the same lines as `plumb check` would.
@@ -81,7 +85,7 @@ impl Recording {
             let findings = ruling.findings().filter(|finding| self.blames_tested(finding));
             kept_now.findings.extend(findings.cloned());
         }
-        kept.bytes += line.len();
+        kept.bytes += line.len() + BESIDES_TEXT;
         kept.lines.push(line);
         number
     }
@@ -147,6 +151,12 @@ impl Recording {
     pub(crate) fn has_findings(&self) -> bool {
         let kept = self.lock();
         kept.findings.len() > kept.taken
+    }
+
+    /// Whether there are new findings that are errors.
+    pub(crate) fn has_errors(&self) -> bool {
+        let kept = self.lock();
+        kept.findings[kept.taken..].iter().any(|finding| finding.severity == Severity::Error)
     }
 
     /// Whether `fits` holds for one of the strings that the client sent.

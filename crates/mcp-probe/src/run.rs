@@ -89,7 +89,12 @@ impl Run {
     pub async fn run(self, reporter: &mut dyn Reporter) -> Result<Report, RunError> {
         let deadline = Instant::now() + self.context.settings.limits.time;
         let discovered = discover::discover(&self.context, deadline).await;
-        let is_judged = discovered.failed.iter().any(|(_, talk)| talk.recording().has_findings());
+        // A faulty challenge alone is no test of a server that let nobody in.
+        let wants_credentials = discovered.wants_credentials();
+        let is_judged = discovered.failed.iter().any(|(_, talk)| {
+            let recording = talk.recording();
+            if wants_credentials { recording.has_errors() } else { recording.has_findings() }
+        });
         if discovered.found.offers.is_empty() && !is_judged {
             return Err(refusal(discovered));
         }
@@ -151,8 +156,10 @@ impl Run {
 
 /// Why a server that opens no conversation cannot be tested.
 fn refusal(discovered: Discovered) -> RunError {
-    let refused = discovered.found.refused.values().next_back();
-    let reason = refused.cloned().unwrap_or_default();
+    // What most servers speak was tried first, and longest.
+    let refused = &discovered.found.refused;
+    let first = refused.get(&Revision::LATEST_LEGACY);
+    let reason = first.or(refused.values().next_back()).cloned().unwrap_or_default();
     let stderr = discovered.stderr;
     if discovered.reached {
         RunError::NoRevision { reason, stderr }

@@ -469,13 +469,16 @@ impl Stage {
 
     /// Searches new errors for leaks, and reports the first of each kind.
     fn take_leaks(&mut self, conversation: &Conversation) {
-        let (mut has_trace, mut has_path) = (false, false);
+        let (mut has_trace, mut has_path, mut has_password) = (false, false, false);
         for message in conversation.unread() {
             let (seen, what) = match leaks::leak(&message.value) {
                 None => continue,
                 Some(Leak::Trace(frame)) => (&mut has_trace, format!("a stack trace: {frame}")),
                 Some(Leak::Path(path)) if self.is_known(conversation, &path) => continue,
                 Some(Leak::Path(path)) => (&mut has_path, format!("a path of the server: {path}")),
+                Some(Leak::Password(url)) => {
+                    (&mut has_password, format!("a URL with a password: {url}"))
+                }
             };
             if std::mem::replace(seen, true) {
                 continue;

@@ -10,6 +10,8 @@ const ALL: Revisions = Revisions::ALL;
 const SESSIONS: Revisions = Revisions::between(Revision::V2025_03_26, Revision::V2025_11_25);
 /// The revisions with sessions and a version header.
 const VERSION_HEADER: Revisions = Revisions::between(Revision::V2025_06_18, Revision::V2025_11_25);
+/// The revisions that name the status of a foreign `Origin`.
+const ORIGIN_STATUS: Revisions = Revisions::from(Revision::V2025_11_25);
 const MODERN: Revisions = Revisions::from(Revision::V2026_07_28);
 
 /// Defines the rules: name, level, revisions, clause.
@@ -129,4 +131,9 @@ behaviours! {
         Revisions::from(Revision::V2025_03_26), "";
     RESUME_REPEATS_EVENTS: "resume-repeats-events", Level::Warning, SESSIONS,
         "basic/transports#resumability-and-redelivery";
+    FOREIGN_ORIGIN_STATUS: "foreign-origin-status", Level::Warning, ORIGIN_STATUS, "";
+    EQUIVALENT_HEADER_REFUSED: "equivalent-header-refused", Level::Warning, ALL, "";
+    SESSION_ID_PREDICTABLE: "session-id-predictable", Level::Warning, SESSIONS,
+        "basic/transports#session-management";
+    FOREIGN_FILE_SERVED: "foreign-file-served", Level::Warning, ALL, "";
 }

@@ -15,7 +15,10 @@ use crate::{
 };
 
 /// Whether `Host` and `Origin` are local; a page in a browser cannot forge them.
-pub(super) fn are_local(head: &HeaderMap) -> bool {
+pub(super) fn are_local(head: &HeaderMap, faults: Faults) -> bool {
+    if faults.has(Fault::HttpOriginAccepted) {
+        return true;
+    }
     let is_local = |host: &str| {
         let name = host.rsplit_once(':').map_or(host, |(name, port)| {
             if port.bytes().all(|byte| byte.is_ascii_digit()) { name } else { host }
@@ -23,17 +26,18 @@ pub(super) fn are_local(head: &HeaderMap) -> bool {
         matches!(name, "localhost" | "127.0.0.1" | "[::1]")
     };
     let origin = head.get("origin").is_none_or(|origin| {
-        origin
-            .to_str()
-            .ok()
-            .and_then(|origin| origin.split_once("://"))
-            .is_some_and(|(_, host)| is_local(host))
+        origin.to_str().ok().and_then(|origin| origin.split_once("://")).is_some_and(|(_, host)| {
+            is_local(host) || faults.has(Fault::HttpOriginPrefix) && host.starts_with("localhost")
+        })
     });
     origin && head.get("host").is_none_or(|host| host.to_str().is_ok_and(is_local))
 }
 
-pub(super) fn sends_json(head: &HeaderMap) -> bool {
+pub(super) fn sends_json(head: &HeaderMap, faults: Faults) -> bool {
     text(head, "content-type").is_none_or(|kind| {
+        if faults.has(Fault::HttpSpellingRefused) {
+            return kind == "application/json";
+        }
         kind.split(';')
             .next()
             .is_some_and(|kind| kind.trim().eq_ignore_ascii_case("application/json"))
@@ -85,7 +89,9 @@ pub(super) fn mismatch(head: &HeaderMap, message: &Incoming, faults: Faults) -> 
         ("mcp-name", name, Fault::HttpNameHeaderUnchecked),
     ];
     let wrong = wanted.into_iter().any(|(header, value, fault)| {
-        let given = text(head, header).map(decoded);
+        let given = text(head, header).map(|value| {
+            if faults.has(Fault::HttpNameNotDecoded) { value.to_owned() } else { decoded(value) }
+        });
         let passes =
             faults.has(fault) || (given.is_none() && faults.has(Fault::HttpHeadersMissing));
         value.is_some() && given.as_deref() != value && !passes

@@ -106,8 +106,12 @@ impl Gateway {
         if head.uri.path() != "/mcp" {
             return Some(empty(StatusCode::NOT_FOUND));
         }
-        if !headers::are_local(&head.headers) && !faults.has(Fault::HttpOriginAccepted) {
-            return Some(empty(StatusCode::FORBIDDEN));
+        if !headers::are_local(&head.headers, faults) {
+            return Some(empty(if faults.has(Fault::HttpOriginStatus) {
+                StatusCode::BAD_REQUEST
+            } else {
+                StatusCode::FORBIDDEN
+            }));
         }
         match head.method {
             Method::POST => match Limited::new(body, LARGEST).collect().await {
@@ -122,7 +126,7 @@ impl Gateway {
 
     async fn post(&self, head: &HeaderMap, body: &[u8]) -> Option<Answer> {
         let faults = self.server.faults;
-        if !headers::sends_json(head) {
+        if !headers::sends_json(head, faults) {
             return Some(empty(StatusCode::UNSUPPORTED_MEDIA_TYPE));
         }
         if !headers::accepts_both(head) {
@@ -196,6 +200,7 @@ impl Gateway {
         let number = self.opened.fetch_add(1, Ordering::SeqCst);
         let id = match faults.0 {
             Some(Fault::HttpSessionShared) => "session".to_owned(),
+            Some(Fault::HttpSessionCounted) => number.to_string(),
             Some(Fault::HttpSessionSpaces) => format!("my session {number}"),
             _ => format!(
                 "{:016x}{number:08x}",

@@ -63,7 +63,7 @@ pub(crate) fn capabilities(revision: Revision, faults: Faults) -> Value {
         "prompts": {},
         "logging": {},
     });
-    if revision >= Revision::V2025_03_26 {
+    if revision >= Revision::V2025_03_26 && !faults.has(Fault::CompletionsUndeclared) {
         capabilities["completions"] = json!({});
     }
     if revision == Revision::V2025_11_25 {

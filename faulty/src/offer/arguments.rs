@@ -27,6 +27,7 @@ pub(crate) fn problem(schema: &Value, arguments: &Value, faults: Faults) -> Opti
 fn value_problem(schema: &Value, value: &Value, faults: Faults) -> Option<String> {
     if let Some(kind) = schema["type"].as_str()
         && !has_type(value, kind)
+        && !(faults.has(Fault::FractionAccepted) && kind == "integer" && value.is_number())
     {
         return (!faults.has(Fault::WrongTypeAccepted)).then(|| format!("is not of type {kind}"));
     }

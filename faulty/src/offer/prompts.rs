@@ -40,7 +40,12 @@ pub(crate) fn get(name: &str, arguments: &Value, faults: Faults) -> Result<Value
         };
         let name = argument["name"].as_str().unwrap_or_default();
         if wanted && arguments[name].is_null() {
-            return Err(Failure::params(format!("the argument {name} is required")));
+            let why = format!("the argument {name} is required");
+            return Err(if faults.has(Fault::PromptMissingInternalError) {
+                Failure::new(-32603, why)
+            } else {
+                Failure::params(why)
+            });
         }
     }
     let text = |name: &str| arguments[name].as_str().unwrap_or_default();

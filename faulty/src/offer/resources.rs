@@ -53,6 +53,9 @@ pub(crate) fn read(
     };
     let found = match listed {
         Some(contents) => contents,
+        None if escapes(uri, faults) => {
+            json!({"uri": uri, "text": "root:x:0:0:root:/root:/bin/sh\n"})
+        }
         None if faults.has(Fault::MissingResourceSucceeds) => {
             json!({"uri": uri, "mimeType": "text/plain", "text": ""})
         }
@@ -72,6 +75,17 @@ pub(crate) fn read(
         }
     };
     Ok(json!({"contents": [spoiled(found, faults)]}))
+}
+
+/// Whether a URI leads to the file of accounts, as a fault has it.
+fn escapes(uri: &str, faults: Faults) -> bool {
+    match faults.0 {
+        Some(Fault::TemplateEscapes) => {
+            uri.starts_with("note://..") && uri.replace("%2F", "/").ends_with("/etc/passwd")
+        }
+        Some(Fault::ForeignFileServed) => uri == "file:///etc/passwd",
+        _ => false,
+    }
 }
 
 fn contents(world: &World, uri: &str) -> Option<Value> {

@@ -106,7 +106,13 @@ impl Incoming {
         let Some(own) = &self.id else { return false };
         own == id || {
             let read = |text: &str| serde_json::from_str::<Value>(text).ok();
-            read(own).is_some_and(|own| Some(own) == read(id))
+            let (Some(own), Some(id)) = (read(own), read(id)) else { return false };
+            // 1.0 is 1; whether it may be written so is another question.
+            let as_fraction = |id: &Value| id.as_f64().filter(|_| !id.is_i64() && !id.is_u64());
+            match (as_fraction(&own), id.as_f64()) {
+                (Some(own), Some(id)) => own.to_bits() == id.to_bits(),
+                _ => own == id,
+            }
         }
     }
 }

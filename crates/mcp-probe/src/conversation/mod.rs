@@ -124,6 +124,11 @@ impl Inbox {
         self.changed.notify_waiters();
     }
 
+    /// Whether a request with this id, as it is spelled in JSON, was answered.
+    pub(crate) fn has_answer(&self, id: &str) -> bool {
+        self.lock().messages.iter().any(|message| message.answers(id))
+    }
+
     pub(crate) fn end(&self, reason: impl Into<String>) {
         self.lock().ended.get_or_insert(reason.into());
         self.changed.notify_waiters();

@@ -71,7 +71,7 @@ steps!(invalid_level, stage => {
 const ASKED: usize = 8;
 
 /// Arguments that can be completed, with references to their prompts or templates.
-fn completable(stage: &Stage) -> Vec<(Value, String)> {
+pub(super) fn completable(stage: &Stage) -> Vec<(Value, String)> {
     let offer = stage.offer();
     let prompts = offer.prompts.iter().flat_map(|prompt| {
         let arguments = prompt["arguments"].as_array().into_iter().flatten();

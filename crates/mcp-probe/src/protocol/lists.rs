@@ -1,9 +1,10 @@
 //! Probes of the list methods and of pagination.
 
+use mcp_core::{Era, Revision};
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
-use super::{codes, probe};
+use super::{codes, features::completable, probe};
 use crate::{
     Needs, Probe, Stop,
     discover::{LISTS, Listing, all_pages, read_pages},
@@ -53,15 +54,33 @@ steps!(undeclared, stage => {
     let offer = stage.offer();
     let missing: Vec<&str> =
         LISTS.iter().filter(|(_, capability, _)| !offer.has(capability)).map(|list| list.0).collect();
-    if missing.is_empty() {
+    let mut asked: Vec<(&str, Value)> =
+        missing.into_iter().map(|method| (method, Value::Null)).collect();
+    let uri = offer.resources.first().map(|resource| resource["uri"].clone());
+    if let Some(uri) = uri
+        && stage.revision().era() == Era::Legacy
+        && !offer.has("/resources/subscribe")
+    {
+        asked.push(("resources/subscribe", json!({ "uri": uri })));
+    }
+    if let Some((reference, argument)) = completable(stage).into_iter().next()
+        && stage.revision() >= Revision::V2025_03_26
+        && !offer.has("/completions")
+    {
+        let argument = json!({ "name": argument, "value": "" });
+        asked.push(("completion/complete", json!({ "ref": reference, "argument": argument })));
+    }
+    if asked.is_empty() {
         return Err(Stop::Skip("everything is declared".to_owned()));
     }
-    for method in missing {
+    for (method, params) in asked {
         let talk = stage.clean().await?;
-        let reply = talk.request(method, Value::Null).await?;
+        let reply = talk.request(method, params).await?;
         let is_empty = reply.result().is_some_and(|result| {
-            let lists = result.as_object().into_iter().flatten().filter_map(|(_, value)| value.as_array());
-            lists.into_iter().all(Vec::is_empty)
+            let members = result.as_object().into_iter().flatten().map(|(_, value)| value);
+            let values = result.pointer("/completion/values");
+            let mut lists = members.chain(values).filter_map(Value::as_array);
+            method != "resources/subscribe" && lists.all(Vec::is_empty)
         });
         if is_empty {
             // Many servers answer undeclared methods with empty lists.

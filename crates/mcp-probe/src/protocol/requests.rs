@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::{codes, probe};
-use crate::{ConversationError, Kind, Probe, Stage, Stop, WireKind};
+use crate::{ConversationError, Kind, Probe, Stage, Stop, WireKind, foreign_file};
 
 const WITHOUT_BATCHES: Revisions = Revisions::from(Revision::V2025_06_18);
 const STREAMS: &[WireKind] = &[WireKind::Stdio, WireKind::WebSocket];
@@ -26,6 +26,8 @@ pub(super) static PROBES: &[Probe] = &[
     probe("requests/resource-without-uri", "reading without a URI is refused", uriless)
         .needing("/resources"),
     probe("requests/unknown-resource", "reading an unknown resource is refused", unknown_resource)
+        .needing("/resources"),
+    probe("requests/foreign-file", "a file that is not listed cannot be read", foreign)
         .needing("/resources"),
     probe("requests/unknown-prompt", "getting an unknown prompt is refused", unknown_prompt)
         .needing("/prompts"),
@@ -146,6 +148,20 @@ steps!(unknown_resource, stage => {
     } else if matches!(reply.error_code(), Some(-32603 | -32601)) {
         let message = format!("an unknown resource was refused with {}", reply.error_text());
         stage.fail(&behaviour::UNKNOWN_RESOURCE_CODE, &talk, reply.line(), message, wanted);
+    }
+});
+
+steps!(foreign, stage => {
+    let offer = stage.offer();
+    if offer.resources.iter().chain(&offer.templates).any(foreign_file::is_about_files) {
+        return Err(Stop::Skip("the server serves files".to_owned()));
+    }
+    let talk = stage.shared().await?;
+    let reply = talk.request("resources/read", json!({ "uri": foreign_file::URI })).await?;
+    if foreign_file::is_shown(&reply) {
+        let message = format!("`{}`, which is not listed, can be read", foreign_file::URI);
+        let help = "serve only what you list, or what your templates are about";
+        stage.fail(&behaviour::FOREIGN_FILE_SERVED, &talk, reply.line(), message, help);
     }
 });
 

@@ -14,6 +14,10 @@ use crate::{Conversation, ConversationError, Reply, Stage, Stop};
 const TOGETHER: Duration = Duration::from_secs(1);
 /// Factor by which the time limit is extended for the first answer of a tool.
 const PATIENCE: u32 = 2;
+/// Maximum duration of a call that counts as answered at once.
+const AT_ONCE: Duration = Duration::from_millis(500);
+/// How often a difference between two calls must recur before it is reported.
+const REPEATED: usize = 2;
 /// Factor by which it is reduced once several tools did not answer.
 const IMPATIENCE: u32 = 5;
 
@@ -24,6 +28,8 @@ pub(super) struct Calls<'s> {
     pub(super) plan: Arc<Plan>,
     pub(super) talk: Conversation,
     spent: Duration,
+    /// The line of the last call, if that was not answered in time.
+    unanswered: Option<u64>,
 }
 
 /// The outcome of a call.
@@ -47,7 +53,7 @@ impl<'s> Calls<'s> {
     /// If it cannot be called.
     pub(super) async fn of(subject: &'s Subject, stage: &mut Stage) -> Result<Calls<'s>, Stop> {
         let (plan, talk) = subject.on(stage).await?;
-        Ok(Calls { subject, plan, talk, spent: Duration::ZERO })
+        Ok(Calls { subject, plan, talk, spent: Duration::ZERO, unanswered: None })
     }
 
     /// Calls the tool. `None` if no more calls should be made, because they take too long or the
@@ -89,6 +95,7 @@ impl<'s> Calls<'s> {
         let called = format!("a call of `{}`", self.subject.name());
         let reply = self.talk.exchange(&message, &id.to_string(), &called, within).await;
         self.spent += started.elapsed();
+        self.unanswered = None;
         match reply {
             Ok(reply) => {
                 self.subject.note_answer(revision);
@@ -102,6 +109,7 @@ impl<'s> Calls<'s> {
                     return Err(error.into());
                 }
                 // A tool that has answered before may take long for some arguments.
+                self.unanswered = Some(line);
                 if has_answered || self.answers_a_listener(stage, arguments).await? {
                     self.talk.note_slow_call();
                     return Ok(None);
@@ -117,6 +125,57 @@ impl<'s> Calls<'s> {
             }
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The line of the last call, if a call with `bad` remains unanswered although one with `good` is
+    /// answered at once.
+    pub(super) async fn never_answered(
+        &mut self,
+        stage: &mut Stage,
+        bad: &Value,
+        good: &Value,
+    ) -> Result<Option<u64>, Stop> {
+        let Some(line) = self.unanswered else { return Ok(None) };
+        let what = "arguments that were sent before";
+        self.spent = Duration::ZERO;
+        let good = self.call(stage, Some(good), what).await?;
+        if good.is_none() || self.spent > AT_ONCE {
+            return Ok(None);
+        }
+        self.call(stage, Some(bad), what).await?;
+        Ok(self.unanswered.and(Some(line)))
+    }
+
+    /// Whether a call with the plain valid arguments gets anything but an internal error.
+    pub(super) async fn is_served(&mut self, stage: &mut Stage) -> Result<bool, Stop> {
+        let plan = Arc::clone(&self.plan);
+        self.spent = Duration::ZERO;
+        let reply = self.call(stage, plan.base.as_ref(), "valid arguments").await?;
+        Ok(reply.is_some_and(|reply| outcome(&reply) != CallOutcome::Refused(-32603)))
+    }
+
+    /// Whether the tool repeatedly succeeds with `good` and fails with `bad`. A server that limits its
+    /// call rate, or fails now and then, treats both alike.
+    pub(super) async fn differ(
+        &mut self,
+        stage: &mut Stage,
+        bad: Option<&Value>,
+        good: &Value,
+    ) -> Result<bool, Stop> {
+        for _ in 0..REPEATED {
+            let what = "arguments that were sent before";
+            let reply = self.call(stage, Some(good), what).await?;
+            if reply.is_none_or(|reply| outcome(&reply) != CallOutcome::Done) {
+                return Ok(false);
+            }
+            let reply = self.call(stage, bad, what).await?;
+            let fails =
+                |reply| matches!(outcome(reply), CallOutcome::Failed | CallOutcome::Refused(_));
+            if !reply.as_ref().is_some_and(fails) {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     /// Whether the call is answered if the client also opens a GET stream. A tool may send requests

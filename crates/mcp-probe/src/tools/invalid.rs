@@ -22,7 +22,20 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
         let (mut accepted, mut internal, mut made) = (Vec::new(), Vec::new(), 0);
         for broken in &plan.broken {
             let what = described(broken);
-            let Some(reply) = calls.call(stage, Some(&broken.value), &what).await? else { break };
+            let Some(reply) = calls.call(stage, Some(&broken.value), &what).await? else {
+                if let Some(base) = &plan.base
+                    && let Some(line) = calls.never_answered(stage, &broken.value, base).await?
+                {
+                    let name = subject.name();
+                    let message = format!(
+                        "`{name}` answers valid arguments at once, but never these: {what}"
+                    );
+                    let help = "answer with `isError`, or with the error -32602";
+                    let rule = &behaviour::REQUEST_UNANSWERED;
+                    stage.fail(rule, &calls.talk, line, message, help);
+                }
+                break;
+            };
             made += 1;
             match outcome(&reply) {
                 CallOutcome::Done => accepted.push((broken, reply)),
@@ -45,7 +58,10 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
                 stage.fail(rule, &calls.talk, reply.line(), message, help);
             }
         }
-        if let Some((broken, reply)) = smallest(&internal) {
+        // What fails for valid arguments too says nothing about these.
+        if let Some((broken, reply)) = smallest(&internal)
+            && calls.is_served(stage).await?
+        {
             let message = format!(
                 "`{}` answers invalid arguments ({}) with an internal error: {}",
                 subject.name(),

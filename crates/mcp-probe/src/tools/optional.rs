@@ -33,12 +33,14 @@ pub(super) fn steps(stage: &mut Stage, subject: Arc<Subject>) -> StepsFuture<'_>
                 refused.push((pointer, reply));
             }
         }
-        let Some((_, reply)) = refused.first() else { return Ok(()) };
-        // The tool may have stopped working altogether.
-        let again = calls.call(stage, Some(base), what).await?;
-        if again.is_none_or(|reply| outcome(&reply) != CallOutcome::Done) {
+        let Some((pointer, _)) = refused.first() else { return Ok(()) };
+        let Some((_, arguments)) = plan.without.iter().find(|(other, _)| other == *pointer) else {
+            return Ok(());
+        };
+        if !calls.differ(stage, Some(arguments), base).await? {
             return Ok(());
         }
+        let Some((_, reply)) = refused.first() else { return Ok(()) };
         let names: Vec<&str> = refused.iter().take(NAMED).map(|(name, _)| name.as_str()).collect();
         let message = format!(
             "`{}` fails without {}, which is optional: {}",
@@ -62,8 +64,7 @@ pub(super) fn no_arguments(stage: &mut Stage, subject: Arc<Subject>) -> StepsFut
         if !matches!(outcome(&without), CallOutcome::Failed | CallOutcome::Refused(_)) {
             return Ok(());
         }
-        let Some(empty) = calls.call(stage, Some(&json!({})), what).await? else { return Ok(()) };
-        if outcome(&empty) == CallOutcome::Done {
+        if calls.differ(stage, None, &json!({})).await? {
             let error = short_complaint(&without);
             let message = format!(
                 "`{}` can be called with `\"arguments\":{{}}`, but not without: {error}",

@@ -103,14 +103,25 @@ fn invalid(stage: &mut Stage, prompt: Arc<Listed>) -> StepsFuture<'_> {
     Box::pin(async move {
         let (talk, entry) = on(stage, &prompt).await?;
         let all = arguments(&entry);
-        let mut accepted = None;
+        let is_served = !get(stage, &talk, &prompt.name, &all, WORD).await?.is_error();
+        let (mut accepted, mut internal) = (None, None);
         for missing in required(&entry) {
             let given: Vec<String> = all.iter().filter(|name| **name != missing).cloned().collect();
             let reply = get(stage, &talk, &prompt.name, &given, WORD).await?;
             let is_done = reply.result().is_some_and(|result| result.get("messages").is_some());
             if is_done && accepted.is_none() {
                 accepted = Some((missing, reply));
+            } else if is_served && internal.is_none() && reply.error_code() == Some(-32603) {
+                internal = Some((missing, reply));
             }
+        }
+        if let Some((missing, reply)) = internal {
+            let (name, error) = (&prompt.name, short_complaint(&reply));
+            let message =
+                format!("`{name}` without `{missing}`, which is required, fails with {error}");
+            let help = "answer with the error -32602";
+            let rule = &behaviour::INVALID_PARAMS_CODE;
+            stage.fail(rule, &talk, reply.line(), message, help);
         }
         if let Some(rule) = mcp_rules::rule("prompt-missing-argument-accepted") {
             stage.speak_for(rule);

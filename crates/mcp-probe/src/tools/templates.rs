@@ -1,13 +1,15 @@
 //! Probes of resource templates, expanded with completions, plain and unusual values. The server
-//! may refuse any of them: only the rules judge the answers.
+//! may refuse any of them: only the rules judge the answers, unless one serves a file of the machine.
 
 use std::{fmt::Write as _, sync::Arc};
 
+use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
 use super::{Listed, listed, made, shown};
 use crate::{
-    Conversation, Discovery, Probe, Settings, Stage, StepsFuture, Stop, values::hostile_texts,
+    Conversation, Discovery, Probe, Settings, Stage, StepsFuture, Stop, foreign_file,
+    values::hostile_texts,
 };
 
 /// Maximum number of variables per template.
@@ -44,10 +46,26 @@ fn steps(stage: &mut Stage, template: Arc<Listed>) -> StepsFuture<'_> {
         uris.extend(
             hostile.filter(|text| text.len() <= LONGEST).map(|text| expand(&template.name, text)),
         );
+        let is_about_files = foreign_file::is_about_files(&json!({ "uri": template.name }));
+        if !is_about_files {
+            uris.push(expand(&template.name, foreign_file::PATH));
+            // Some decode a variable, others do not.
+            uris.push(expand_plainly(&template.name, foreign_file::PATH));
+        }
         uris.dedup();
+        let mut given_away = None;
         for uri in uris {
             stage.spend_call()?;
-            talk.request("resources/read", json!({ "uri": uri })).await?;
+            let reply = talk.request("resources/read", json!({ "uri": uri })).await?;
+            if !is_about_files && given_away.is_none() && foreign_file::is_shown(&reply) {
+                given_away = Some((uri, reply));
+            }
+        }
+        if let Some((uri, reply)) = given_away {
+            let message = format!("`{uri}` gives away /etc/passwd");
+            let help = "serve only what is inside the folder that the template is about";
+            let rule = &behaviour::FOREIGN_FILE_SERVED;
+            stage.fail(rule, &talk, reply.line(), message, help);
         }
         Ok(())
     })
@@ -84,6 +102,17 @@ async fn completed(
 /// Expands the template with the same value for each variable.
 fn expand(template: &str, value: &str) -> String {
     expand_with(template, |_| value)
+}
+
+/// The template with a value for each variable that is not encoded.
+fn expand_plainly(template: &str, value: &str) -> String {
+    let mut parts = template.split('{');
+    let mut uri = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        uri.push_str(value);
+        uri.push_str(part.split_once('}').map_or("", |(_, literal)| literal));
+    }
+    uri
 }
 
 /// Expands a template by RFC 6570, with a string for each variable.
@@ -169,6 +198,12 @@ mod tests {
         check("x:y?z=1{&a}", "1", "x:y?z=1&a=1");
         check("x:{a:3}{.b}{;c}{#d*}", "hello", "x:hel.hello;c=hello#hello");
         check("x:plain", "1", "x:plain");
+    }
+
+    #[test]
+    fn values_can_be_left_as_they_are() {
+        assert_eq!(expand_plainly("note://{name}", "../a"), "note://../a");
+        assert_eq!(expand_plainly("x://{a}/y{?b}", "."), "x://./y.");
     }
 
     #[test]

@@ -134,8 +134,8 @@ fn change_text(
     }
 }
 
-/// Values of other types: plain ones that cannot be converted to the right type, and the current
-/// value with one level of nesting more or less.
+/// Values of other types: plain ones that cannot be converted to the right type, the current value
+/// with one level of nesting more or less, and a fraction for an integer.
 fn wrong_types(place: &Place<'_, '_>) -> Vec<Value> {
     // The arguments themselves must be an object, or the request is malformed.
     if place.shape.types == Types::ALL || place.pointer.is_empty() {
@@ -150,6 +150,8 @@ fn wrong_types(place: &Place<'_, '_>) -> Vec<Value> {
     let is_wrong = |value: &Value| !place.shape.types.has(Types::of(value));
     let mut wrong: Vec<Value> = plain.into_iter().filter(is_wrong).take(1).collect();
     wrong.extend(Some(nested).filter(is_wrong));
+    let whole = place.value.as_i64().and_then(|whole| i32::try_from(whole).ok());
+    wrong.extend(whole.map(|whole| json!(f64::from(whole) + 0.5)).filter(is_wrong));
     wrong
 }
 

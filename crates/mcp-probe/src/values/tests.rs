@@ -156,6 +156,12 @@ fn each_constraint_is_broken_by_itself() {
     ] {
         assert!(found.contains(&expected), "{expected:?}: {found:?}");
     }
+    let fractions = broken.iter().filter(|broken| {
+        broken.after.as_ref().and_then(Value::as_f64).is_some_and(|number| number.fract() != 0.0)
+    });
+    let fractions: Vec<&str> = fractions.map(|broken| broken.pointer.as_str()).collect();
+    assert!(fractions.contains(&"/days"), "an integer is no fraction: {fractions:?}");
+    assert!(!fractions.contains(&"/place/x"), "a number may be one: {fractions:?}");
     let few = values.broken(&base, 8);
     let keywords: BTreeSet<&str> = few.iter().map(|broken| broken.keyword).collect();
     assert_eq!(keywords.len(), 8, "each keyword comes once before one comes twice");

@@ -91,7 +91,14 @@ impl Stdio {
     }
 
     pub(super) async fn send(&self, text: &[u8]) -> Result<u64, ConversationError> {
-        self.shared.send(text).await
+        match self.shared.send(text).await {
+            // How the process exited says more than that its input is closed.
+            Err(ConversationError::Ended(reason)) if self.shared.inbox.ended().is_none() => {
+                let how = self.wait_exit(EXIT_AFTER_OUTPUT).await;
+                Err(ConversationError::Ended(how.unwrap_or(reason)))
+            }
+            sent => sent,
+        }
     }
 
     /// Sends a message in two writes, with a pause between them.

@@ -151,7 +151,7 @@ async fn what_is_too_long_to_be_judged_does_not_pass() {
 
 #[tokio::test]
 async fn an_event_too_long_to_be_judged_does_not_pass() {
-    let mut settings = EntranceSettings::default();
+    let mut settings = ProxiedServerSettings::default();
     settings.max_message = 500;
     // Whether or not it comes in one piece with its end, and however little it is too long.
     for length in [501, 600, 5000, 500_000] {

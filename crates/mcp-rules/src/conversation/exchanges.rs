@@ -20,6 +20,12 @@ pub(crate) trait Exchanges: fmt::Debug {
     /// Whether it is a request of the modern era that was refused.
     fn is_refused_probe(&self, stream: Option<u64>) -> bool;
 
+    /// Whether its response is a single document, which every posted request is owed.
+    fn is_document(&self, stream: Option<u64>) -> bool;
+
+    /// Whether a response with this id was posted in it.
+    fn has_response(&self, stream: Option<u64>, id: &RequestId) -> bool;
+
     /// The status of its response.
     fn status(&self, stream: Option<u64>) -> Option<u16>;
 

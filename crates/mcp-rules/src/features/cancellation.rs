@@ -90,7 +90,7 @@ impl Family for Cancellation {
             }
             What::Answer(answer) => {
                 if let (Some(id), Some(request)) = (answer.id, answer.request) {
-                    check_answer(request, event, notes);
+                    check_answer(request, event, known, notes);
                     if let Some(state) = self.subscriptions.get_mut(id)
                         && event.name == "subscriptions/listen"
                     {
@@ -253,9 +253,13 @@ fn unknown(id: &RequestId, node: Node<'_>, from: Side, known: &Known<'_>) -> Fau
     }
 }
 
-fn check_answer(request: &Request, event: &Event<'_>, notes: &mut Notes) {
+fn check_answer(request: &Request, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     // A subscription that its client abandons may still be ended properly.
     if matches!(event.name, "initialize" | "subscriptions/listen") {
+        return;
+    }
+    // Every POST must be answered, and without an event stream only a response can do that.
+    if known.http.is_some_and(|http| http.is_document(event.at.stream())) {
         return;
     }
     if let Some(fault) = late(request) {

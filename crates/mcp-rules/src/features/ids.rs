@@ -63,6 +63,12 @@ fn judge_request(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &m
 fn judge_stray(id: &RequestId, event: &Event<'_>, known: &Known<'_>, notes: &mut Notes) {
     let asker = event.from.other();
     let requests = known.requests;
+    // A posted response that is refused with its own id: the error is about the response.
+    let is_refusal = event.error().is_some()
+        && known.http.is_some_and(|http| http.has_response(event.at.stream(), id));
+    if is_refusal {
+        return;
+    }
     let at = id_node(event).span();
     // The request was posted before observation began, or has been forgotten.
     if known.http.is_some_and(|http| http.is_unseen(event.at.stream())) {

@@ -165,6 +165,12 @@ impl Exchange {
         self.requests().find(|posted| posted.id.as_ref() == Some(id))
     }
 
+    /// Whether the request body has a response with this id.
+    pub(crate) fn has_response(&self, id: &RequestId) -> bool {
+        let mut responses = self.posted.iter().filter(|posted| posted.kind == PostedKind::Response);
+        responses.any(|posted| posted.id.as_ref() == Some(id))
+    }
+
     /// Records which of its requests a message answers. Passes every answered id, of this exchange or
     /// another, to `answered`.
     pub(super) fn note_answers(

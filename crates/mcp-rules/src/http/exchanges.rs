@@ -24,6 +24,16 @@ impl Exchanges for Http {
         Http::is_refused_probe(self, stream)
     }
 
+    fn is_document(&self, stream: Option<u64>) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| exchange.is_post() && !exchange.is_sse)
+    }
+
+    fn has_response(&self, stream: Option<u64>, id: &RequestId) -> bool {
+        let exchange = stream.and_then(|number| self.exchange(number));
+        exchange.is_some_and(|exchange| exchange.has_response(id))
+    }
+
     fn status(&self, stream: Option<u64>) -> Option<u16> {
         self.exchange(stream?)?.status
     }

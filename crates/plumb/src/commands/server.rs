@@ -71,9 +71,15 @@ pub(super) fn chosen(args: &ServerArgs, config: &Config) -> anyhow::Result<Vec<C
 /// Why a server could not be tested or locked.
 pub(super) fn untestable(error: &RunError) -> anyhow::Error {
     let failure = Failure::new(error.to_string());
-    let (RunError::Unreachable { stderr, .. } | RunError::NoRevision { stderr, .. }) = error else {
+    let (RunError::Unreachable { reason, stderr } | RunError::NoRevision { reason, stderr }) =
+        error
+    else {
         return failure.into();
     };
+    if reason.ends_with("status 401") {
+        let hint = "it wants credentials: `--header \"Authorization: Bearer TOKEN\"` sends them";
+        return failure.hint(hint).into();
+    }
     let said: Vec<&str> = stderr.trim_end().lines().rev().take(5).collect();
     if said.is_empty() {
         return failure.hint("give the command that starts it after `--`, or its URL").into();

@@ -1,5 +1,10 @@
 //! `plumb test`: a server is tested actively.
 
+use std::{
+    io::{Read as _, Write as _},
+    net::TcpListener,
+};
+
 use super::Place;
 
 /// Answers the handshake of the newest legacy revision with what it is given, and pings; nothing
@@ -20,6 +25,22 @@ fn a_server_that_does_not_run_is_no_finding() {
     assert_eq!(run.stderr.matches("cannot be reached").count(), 1, "{}", run.stderr);
     let run = Place::new().run(&["test", "ftp://example.com/"]).exits(2);
     assert!(run.stderr.contains("http, https, ws or wss"), "{}", run.stderr);
+}
+
+#[test]
+fn a_server_that_wants_credentials_is_not_said_to_be_clean() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/mcp", listener.local_addr().unwrap());
+    std::thread::spawn(move || {
+        for mut stream in listener.incoming().map_while(Result::ok) {
+            let answer = "HTTP/1.1 401 Unauthorized\r\nconnection: close\r\ncontent-length: 0\r\n\
+                www-authenticate: Bearer resource_metadata=\"https://example.com/m\"\r\n\r\n";
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
+    let run = Place::new().run(&["test", &url]).exits(2);
+    assert!(run.stderr.contains("--header"), "{}", run.stderr);
 }
 
 #[test]

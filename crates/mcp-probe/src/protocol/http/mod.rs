@@ -7,7 +7,7 @@ use mcp_core::{Era, Revision, Revisions};
 use mcp_rules::behaviour;
 use serde_json::{Value, json};
 
-use super::probe;
+use super::{codes, probe};
 use crate::{Conversation, HttpReply, HttpRequest, Probe, Stage, Stop, Target, WireKind};
 
 const HTTP: &[WireKind] = &[WireKind::Http];
@@ -23,6 +23,8 @@ pub(super) static PROBES: &[Probe] = &[
     probe("http/broken-body", "a body that is not JSON is refused", broken_body).over(HTTP),
     probe("http/empty-body", "an empty body is refused", empty_body).over(HTTP),
     probe("http/content-type", "a wrong Content-Type is not a server error", content_type)
+        .over(HTTP),
+    probe("http/equivalent-headers", "headers may be spelled in an equivalent way", equivalent)
         .over(HTTP),
     probe("http/accept", "a wrong Accept is not a server error", accept).over(HTTP),
     probe("http/version-header", "an unknown version is refused", version_header)
@@ -43,6 +45,14 @@ pub(super) static PROBES: &[Probe] = &[
     .over(HTTP)
     .at(MODERN),
     probe("http/name-header", "a wrong Mcp-Name is refused", name_header)
+        .over(HTTP)
+        .at(MODERN)
+        .needing("/tools"),
+    probe("http/name-header-missing", "a missing Mcp-Name is refused", no_name_header)
+        .over(HTTP)
+        .at(MODERN)
+        .needing("/tools"),
+    probe("http/name-header-encoded", "an Mcp-Name in base64 is decoded", name_header_encoded)
         .over(HTTP)
         .at(MODERN)
         .needing("/tools"),
@@ -82,12 +92,21 @@ steps!(origin, stage => {
         return Err(Stop::Skip("a public server may accept any origin".to_owned()));
     }
     let talk = stage.shared().await?;
-    let reply = talk.http(built(&talk)?.with("Origin", "https://plumb.invalid")).await?;
-    not_ours(stage, &talk, &reply, "a foreign Origin");
-    if reply.status < 300 {
-        let message = format!("a request from https://plumb.invalid got the status {}", reply.status);
+    // The second begins like an address of this machine.
+    for origin in ["https://plumb.invalid", "http://localhost.plumb.invalid"] {
+        let reply = talk.http(built(&talk)?.with("Origin", origin)).await?;
+        not_ours(stage, &talk, &reply, "a foreign Origin");
+        let message = format!("a request from {origin} gets the status {}", reply.status);
         let help = "check `Origin` on every request, and answer with 403";
-        stage.fail(&behaviour::FOREIGN_ORIGIN_ACCEPTED, &talk, reply.line, message, help);
+        let rule = match reply.status {
+            ..300 => &behaviour::FOREIGN_ORIGIN_ACCEPTED,
+            // It may want credentials first.
+            401 | 403 => continue,
+            300..500 => &behaviour::FOREIGN_ORIGIN_STATUS,
+            _ => continue,
+        };
+        stage.fail(rule, &talk, reply.line, message, help);
+        break;
     }
 });
 
@@ -141,6 +160,27 @@ steps!(content_type, stage => {
     not_ours(stage, &talk, &reply, "a body of type text/plain");
 });
 
+steps!(equivalent, stage => {
+    let talk = stage.shared().await?;
+    if talk.http(built(&talk)?).await?.status >= 300 {
+        return Err(Stop::Skip("the usual spelling is not served either".to_owned()));
+    }
+    for (name, value) in [
+        ("Content-Type", "application/json; charset=utf-8"),
+        ("Accept", "text/event-stream, application/json"),
+        ("Accept", "application/json;q=0.9, text/event-stream;q=0.8"),
+    ] {
+        let reply = talk.http(built(&talk)?.with(name, value)).await?;
+        if matches!(reply.status, 400..=499) {
+            let message = format!("`{name}: {value}` gets the status {}", reply.status);
+            let help = "compare media types without their parameters, in any order";
+            let rule = &behaviour::EQUIVALENT_HEADER_REFUSED;
+            stage.fail(rule, &talk, reply.line, message, help);
+            break;
+        }
+    }
+});
+
 steps!(accept, stage => {
     let talk = stage.shared().await?;
     let reply = talk.http(built(&talk)?.with("Accept", "image/png")).await?;
@@ -185,4 +225,27 @@ steps!(name_header, stage => {
     let id = json!(talk.next_id());
     let text = talk.request_message(&id, "tools/call", params).to_string();
     talk.http(http.post(text.as_bytes()).with("Mcp-Name", "plumb-another-tool")).await?;
+});
+
+steps!(no_name_header, stage => {
+    let talk = stage.shared().await?;
+    let Some(http) = talk.wire().as_http() else { return Ok(()) };
+    let params = json!({ "name": "plumb-no-such-tool", "arguments": {} });
+    let id = json!(talk.next_id());
+    let text = talk.request_message(&id, "tools/call", params).to_string();
+    talk.http(http.post(text.as_bytes()).without("Mcp-Name")).await?;
+});
+
+steps!(name_header_encoded, stage => {
+    let talk = stage.shared().await?;
+    // A header can carry this name only in base64.
+    let params = json!({ "name": "plumb-keine-größe", "arguments": {} });
+    let answer = talk.request("tools/call", params).await;
+    let Some(reply) = codes::refusable(answer)? else { return Ok(()) };
+    if reply.error_code() == Some(-32020) {
+        let message = "an Mcp-Name in base64 is not taken for the name in the body";
+        let help = "decode values between `=?base64?` and `?=` before comparing them";
+        let rule = &behaviour::EQUIVALENT_HEADER_REFUSED;
+        stage.fail(rule, &talk, reply.line(), message, help);
+    }
 });

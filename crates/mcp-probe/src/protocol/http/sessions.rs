@@ -104,8 +104,30 @@ steps!(unique, stage => {
         // Ending one ends the other.
         first.expect_end();
         second.expect_end();
+    } else if let (Some(one), Some(next)) = (session(&first), session(&second))
+        && counts_up(&one, &next)
+    {
+        let line = second.recording().len() as u64;
+        let message = format!("two sessions were given the ids {one} and {next}");
+        let help = "make the id of a session from a secure random source";
+        stage.fail(&behaviour::SESSION_ID_PREDICTABLE, &second, line, message, help);
     }
 });
+
+/// Whether two ids differ only in a number at their end, and in that by little.
+fn counts_up(one: &str, next: &str) -> bool {
+    /// How many sessions others may have opened meanwhile.
+    const APART: u64 = 16;
+    let split = |id: &str| {
+        let head = id.trim_end_matches(|letter: char| letter.is_ascii_digit()).to_owned();
+        let number = id[head.len()..].parse::<u64>().ok()?;
+        Some((head, number))
+    };
+    let (Some((one, before)), Some((next, after))) = (split(one), split(next)) else {
+        return false;
+    };
+    one == next && before.abs_diff(after) <= APART
+}
 
 steps!(no_version, stage => {
     let talk = in_session(stage).await?;
@@ -117,3 +139,21 @@ steps!(no_version, stage => {
         stage.fail(&behaviour::VERSION_HEADER_REQUIRED, &talk, reply.line, message, help);
     }
 });
+
+#[cfg(test)]
+mod tests {
+    use super::counts_up;
+
+    #[test]
+    fn only_counters_are_predictable() {
+        assert!(counts_up("41", "42"));
+        assert!(counts_up("session-0009", "session-0010"));
+        for (one, next) in [
+            ("1868a90c-3b4f-4e6b-9a55-2f6f5d1c7e10", "0b1d6f4e-94ab-4f57-8f0e-6c7f8d1c7e11"),
+            ("4182", "90133"),
+            ("abc", "abd"),
+        ] {
+            assert!(!counts_up(one, next), "{one} {next}");
+        }
+    }
+}

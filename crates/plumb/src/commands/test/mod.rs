@@ -12,8 +12,13 @@ mod repeat;
 mod tested;
 
 use std::{
+    future::Future,
     io::{self, Write as _},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use mcp_core::Revision;
@@ -127,7 +132,9 @@ impl TestSetup<'_> {
             human.title(name);
         }
         let mut left_out = Vec::new();
+        let is_heard = AtomicBool::new(false);
         let mut reporter = |event: &Event<'_>| {
+            is_heard.store(true, Ordering::Relaxed);
             if let Event::Skipped { what, reason, flag } = event {
                 let flag = if flag.is_empty() { String::new() } else { format!(" ({flag})") };
                 left_out.push(format!("{what}: {reason}{flag}"));
@@ -136,7 +143,7 @@ impl TestSetup<'_> {
                 human.event(event);
             }
         };
-        let report = interruptible(self.run(&server, &mut reporter))?;
+        let report = interruptible(patiently(self.run(&server, &mut reporter), &is_heard))?;
         let Some(report) = report else { return Ok(None) };
         let report = report?;
         refuse_unknown(&report.unknown, self.args.only.len())?;
@@ -197,6 +204,25 @@ impl TestSetup<'_> {
             arguments: options.arguments.clone(),
             lock: lock.map(Arc::new),
         })
+    }
+}
+
+/// How long a server may be silent before the user is told what we wait for.
+const SILENCE: Duration = Duration::from_secs(5);
+
+/// Runs `work`, and prints a note if nothing happens for a while.
+async fn patiently<T>(work: impl Future<Output = T>, is_heard: &AtomicBool) -> T {
+    let notice = async {
+        tokio::time::sleep(SILENCE).await;
+        if !is_heard.load(Ordering::Relaxed) {
+            // Nobody may be reading.
+            let _ = writeln!(io::stderr(), "note: still waiting for the first answer");
+        }
+        std::future::pending().await
+    };
+    tokio::select! {
+        done = work => done,
+        never = notice => never,
     }
 }
 

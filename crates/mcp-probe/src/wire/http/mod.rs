@@ -1,5 +1,7 @@
 //! The HTTP transport, for requests of any kind.
 
+mod resume;
+
 use std::{
     collections::BTreeSet,
     convert::Infallible,
@@ -7,10 +9,11 @@ use std::{
         Arc, Mutex, PoisonError,
         atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Uri, header::CONTENT_LENGTH};
 use http_body_util::{BodyExt as _, Full, combinators::UnsyncBoxBody};
 use hyper::body::Incoming as Body;
 use mcp_core::{Era, Revision, Side};
@@ -242,7 +245,7 @@ impl Http {
             let (shared, at) = (Arc::clone(&self.shared), reply.line);
             self.spawn(async move {
                 let taken = async {
-                    Arc::clone(&shared).stream(exchange, body).await;
+                    let _ = Arc::clone(&shared).stream(exchange, body).await;
                     (at, STREAM_ENDED.to_owned())
                 };
                 shared.until_hung_up(exchange, line, taken).await;
@@ -286,7 +289,8 @@ impl Shared {
             match self.begin(exchange, line, &request).await {
                 Ok((reply, None)) => (reply.line, format!("status {}", reply.status)),
                 Ok((reply, Some(body))) => {
-                    Arc::clone(&self).stream(exchange, body).await;
+                    let retry = Arc::clone(&self).stream(exchange, body).await;
+                    self.resume(exchange, &request, retry).await;
                     (reply.line, STREAM_ENDED.to_owned())
                 }
                 Err(reason) => (line, reason),
@@ -370,6 +374,10 @@ impl Shared {
             let value = HeaderValue::from_str(value).map_err(|e| e.to_string())?;
             built.headers_mut().append(name, value);
         }
+        // Many small servers read no body that comes in chunks, which would be sent without it.
+        if !request.body.is_empty() || request.method == "POST" {
+            built.headers_mut().entry(CONTENT_LENGTH).or_insert_with(|| request.body.len().into());
+        }
         for (name, value) in &self.own_headers {
             built.headers_mut().insert(name.clone(), value.clone());
         }
@@ -396,13 +404,17 @@ impl Shared {
         Ok(collected.into())
     }
 
-    async fn stream(self: Arc<Self>, exchange: u64, mut body: Body) {
+    /// Takes the events of a stream to its end. Returns how long to wait before it is resumed, if
+    /// the server has said that.
+    async fn stream(self: Arc<Self>, exchange: u64, mut body: Body) -> Option<Duration> {
         let mut decoder = Decoder::new(self.limits.message_bytes);
+        let mut retry = None;
         while let Some(Ok(frame)) = body.frame().await {
             let Ok(data) = frame.into_data() else { continue };
             decoder.push(data);
             while let Some(decoded) = decoder.next_event() {
                 if let Decoded::Event(event) = decoded {
+                    retry = event.retry.or(retry);
                     self.note_event_id(exchange, &event);
                     let line = self.record_event(exchange, &event);
                     if !event.data.is_empty() {
@@ -411,11 +423,12 @@ impl Shared {
                 }
             }
             if self.recording.bytes() > self.limits.recording_bytes {
-                return;
+                return retry;
             }
         }
         let end = HttpEvent::end(exchange, Side::Server);
         self.recording.add(&TraceEntry::http(end));
+        retry
     }
 
     fn note_event_id(&self, exchange: u64, event: &mcp_transport::http::sse::Event) {
