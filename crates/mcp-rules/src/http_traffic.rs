@@ -90,6 +90,7 @@ impl Engine {
         event: &HttpEvent<'_>,
         messages: Messages,
     ) -> FollowedHttp {
+        session.turn_to_exchange(event.exchange);
         let meant = Meant::of(event, session);
         match event.message {
             Some(value) if !meant.includes(value, event) => {

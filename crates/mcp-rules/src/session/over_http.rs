@@ -35,6 +35,13 @@ impl Session {
         self.http.get_or_insert_default().overlook_order();
     }
 
+    /// What comes next is about this exchange, and most of it will be looked up.
+    pub(crate) fn turn_to_exchange(&mut self, number: u64) {
+        if let Some(http) = &mut self.http {
+            http.turn_to(number);
+        }
+    }
+
     /// Nothing more comes on an exchange.
     pub(crate) fn forget_exchange(&mut self, number: u64) {
         if let Some(http) = &mut self.http {
