@@ -91,7 +91,8 @@ impl Engine {
         at: Moment,
     ) -> Followed {
         if !message.is_array() {
-            return Followed::One(session.follow(&self.criteria, from, &Envelope::of(message), at));
+            let read = CarriedMessage::of(message);
+            return Followed::One(session.follow(&self.criteria, from, &read, at));
         }
         let mut whole = session.context(from);
         let let_in = match session.revision() {
@@ -106,7 +107,7 @@ impl Engine {
         let contexts = message
             .elements()
             .take(entries)
-            .map(|entry| session.follow(&self.criteria, from, &Envelope::of(entry), at))
+            .map(|entry| session.follow(&self.criteria, from, &CarriedMessage::of(entry), at))
             .collect();
         Followed::Batch(whole, contexts)
     }
@@ -121,9 +122,7 @@ impl Engine {
         at: Moment,
     ) -> Followed {
         match single {
-            Some(CarriedMessage { envelope, .. }) => {
-                Followed::One(session.follow(&self.criteria, from, envelope, at))
-            }
+            Some(read) => Followed::One(session.follow(&self.criteria, from, read, at)),
             None => self.follow_at(session, from, message, at),
         }
     }
@@ -160,9 +159,9 @@ impl Engine {
             self.judge(message, &followed, findings);
             return followed;
         }
-        let envelope = Envelope::of(message);
-        let context = session.follow(&self.criteria, from, &envelope, at);
-        self.judge_whole(&envelope, &context, findings);
+        let read = CarriedMessage::of(message);
+        let context = session.follow(&self.criteria, from, &read, at);
+        self.judge_read(&read, &context, findings);
         Followed::One(context)
     }
 
@@ -170,7 +169,8 @@ impl Engine {
     pub fn judge(&self, message: Node<'_>, followed: &Followed, findings: &mut Findings<'_>) {
         match followed {
             Followed::One(context) => {
-                self.judge_whole(&Envelope::of(message), context, findings);
+                let envelope = Envelope::of(message);
+                self.judge_whole(&envelope, envelope.is_valid(), context, findings);
             }
             Followed::Batch(whole, contexts) => {
                 let first = findings.len();
@@ -209,7 +209,8 @@ impl Engine {
         for (index, (entry, context)) in message.elements().zip(contexts).enumerate() {
             set_scene(message, context, findings);
             findings.scene().index = Some(index);
-            self.judge_one(&Envelope::of(entry), context, findings);
+            let envelope = Envelope::of(entry);
+            self.judge_one(&envelope, envelope.is_valid(), context, findings);
         }
         findings.scene().index = None;
     }
@@ -219,27 +220,45 @@ impl Engine {
     pub fn judge_alone(&self, message: Node<'_>, about: Alone, findings: &mut Findings<'_>) {
         let envelope = Envelope::of(message);
         let context = about.context(&envelope);
-        self.judge_whole(&envelope, &context, findings);
+        self.judge_whole(&envelope, envelope.is_valid(), &context, findings);
     }
 
-    /// Judges a message that is not a batch, including its text.
-    pub(crate) fn judge_whole(
+    /// Judges a message that was read before.
+    pub(crate) fn judge_read(
+        &self,
+        read: &CarriedMessage<'_>,
+        context: &Context,
+        findings: &mut Findings<'_>,
+    ) {
+        self.judge_whole(&read.envelope, read.sound.is_some(), context, findings);
+    }
+
+    /// Judges a message that is not a batch, including its text. `is_valid` is what its envelope
+    /// says of itself.
+    fn judge_whole(
         &self,
         envelope: &Envelope<'_>,
+        is_valid: bool,
         context: &Context,
         findings: &mut Findings<'_>,
     ) {
         let (first, message) = (findings.len(), envelope.object);
         set_scene(message, context, findings);
         json::check(message, findings);
-        self.judge_one(envelope, context, findings);
+        self.judge_one(envelope, is_valid, context, findings);
         if findings.len() > first {
             findings.locate(first, message);
         }
     }
 
-    fn judge_one(&self, envelope: &Envelope<'_>, context: &Context, findings: &mut Findings<'_>) {
-        let sound = self.judge_content(envelope, context, findings);
+    fn judge_one(
+        &self,
+        envelope: &Envelope<'_>,
+        is_valid: bool,
+        context: &Context,
+        findings: &mut Findings<'_>,
+    ) {
+        let sound = self.judge_content(envelope, is_valid, context, findings);
         context.notes.report(sound, findings);
     }
 
@@ -248,10 +267,11 @@ impl Engine {
     fn judge_content(
         &self,
         envelope: &Envelope<'_>,
+        is_valid: bool,
         context: &Context,
         findings: &mut Findings<'_>,
     ) -> bool {
-        if jsonrpc::check(envelope, context, findings) == EnvelopeOutcome::Void {
+        if jsonrpc::check(envelope, is_valid, context, findings) == EnvelopeOutcome::Void {
             let lists_all = self.settings().profile.envelope().every_fault;
             if lists_all && !self.settings().stops_before(Layer::Schema) {
                 payload::check_despite(self.schemas(), envelope, context, findings);

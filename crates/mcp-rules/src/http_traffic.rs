@@ -90,6 +90,7 @@ impl Engine {
         event: &HttpEvent<'_>,
         messages: Messages,
     ) -> FollowedHttp {
+        session.turn_to_exchange(event.exchange);
         let meant = Meant::of(event, session);
         match event.message {
             Some(value) if !meant.includes(value, event) => {
@@ -113,7 +114,7 @@ impl Engine {
         }
         match (&followed.message, event.message, event.read) {
             (Some(Followed::One(context)), Some(_), Some(read)) => {
-                self.judge_whole(&read.envelope, context, findings);
+                self.judge_read(read, context, findings);
             }
             (Some(followed), Some(message), _) => self.judge(message, followed, findings),
             _ => followed.report(event, findings),
@@ -211,9 +212,7 @@ impl Engine {
     ) -> Option<Followed> {
         let (at, from) = (event.moment(session.posts()), Some(event.from));
         Some(match single {
-            Some(CarriedMessage { envelope, .. }) => {
-                Followed::One(session.follow(self.criteria(), from, envelope, at))
-            }
+            Some(read) => Followed::One(session.follow(self.criteria(), from, read, at)),
             None => self.follow_at(session, from, event.message?, at),
         })
     }

@@ -142,14 +142,6 @@ impl<K: Eq + Hash, V> BoundedMap<K, V> {
         Some(value)
     }
 
-    pub(crate) fn contains<Q>(&self, key: &Q) -> bool
-    where
-        K: Borrow<Q>,
-        Q: Eq + Hash + ?Sized,
-    {
-        self.position(key).is_some()
-    }
-
     pub(crate) fn remove<Q>(&mut self, key: &Q) -> Option<V>
     where
         K: Borrow<Q>,

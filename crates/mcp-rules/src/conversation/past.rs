@@ -25,7 +25,8 @@ pub(crate) struct Past {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Option<Saved>", into = "Option<Saved>")]
 pub(crate) struct PastRequests {
-    /// Upper bound of the integer ids. Beside the queue, as a new id then touches nothing else.
+    /// No request so far has a greater integer for its id, whether it was answered or is open. Beside
+    /// the queue, as a new id then touches nothing else. Unknown once it was saved.
     highest: i64,
     queue: Option<Box<Queue>>,
 }
@@ -69,9 +70,18 @@ impl PastRequests {
         self.queue.as_ref().is_some_and(|queue| queue.forgot)
     }
 
-    /// Adds a request whose id is not present.
-    pub(crate) fn push(&mut self, id: RequestId, past: Past) {
+    /// Whether an id counts on from those of all requests so far, so that none has it.
+    pub(crate) fn is_beyond(&self, id: &RequestId) -> bool {
+        id.as_i64().is_some_and(|number| number > self.highest)
+    }
+
+    /// Takes in the id of a request that is made.
+    pub(crate) fn note(&mut self, id: &RequestId) {
         self.highest = self.highest.max(id.as_i64().unwrap_or(i64::MIN));
+    }
+
+    /// Adds a request whose id is not present, and was noted.
+    pub(crate) fn push(&mut self, id: RequestId, past: Past) {
         let queue = self.queue.get_or_insert_default();
         if queue.requests.len() == MOST {
             queue.requests.pop_front();
@@ -94,7 +104,7 @@ impl PastRequests {
 
     /// The queue, if it may have this id.
     fn queue_with(&self, id: &RequestId) -> Option<&Queue> {
-        if id.as_i64().is_some_and(|number| number > self.highest) {
+        if self.is_beyond(id) {
             return None;
         }
         self.queue.as_deref()
@@ -124,7 +134,8 @@ fn mark(id: &RequestId) -> u32 {
 
 impl From<Option<Saved>> for PastRequests {
     fn from(saved: Option<Saved>) -> PastRequests {
-        let mut past = PastRequests::default();
+        // Those that are open are not known here.
+        let mut past = PastRequests { highest: i64::MAX, queue: None };
         if let Some(Saved { requests, forgot }) = saved {
             for (id, request) in requests {
                 past.push(id, request);

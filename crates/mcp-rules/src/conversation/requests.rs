@@ -40,6 +40,13 @@ struct OddIds {
     void: IdSet,
 }
 
+impl Asker {
+    fn open(&self, id: &RequestId) -> Option<&Request> {
+        // A new id is not looked up: nothing that may be cold is touched.
+        if self.past.is_beyond(id) { None } else { self.open.get(id) }
+    }
+}
+
 impl Requests {
     fn of(&self, asker: Side) -> &Asker {
         match asker {
@@ -57,7 +64,7 @@ impl Requests {
 
     /// The open request with this id.
     pub(crate) fn open(&self, asker: Side, id: &RequestId) -> Option<&Request> {
-        self.of(asker).open.get(id)
+        self.of(asker).open(id)
     }
 
     /// All open requests, oldest first.
@@ -137,8 +144,9 @@ impl Requests {
         asker.past.remove(&id);
         // Two messages with one id may well get two answers.
         let is_void = asker.odd.as_ref().is_some_and(|odd| odd.void.contains(&id));
-        request.ambiguous |= is_void || asker.open.contains(&id);
+        request.ambiguous |= is_void || asker.open(&id).is_some();
         request.repeated |= request.ambiguous;
+        asker.past.note(&id);
         if let Some((id, _)) = asker.open.insert(id, request, limits.pending) {
             asker.odd.get_or_insert_default().evicted.insert(&id, limits.remembered);
         }

@@ -1,11 +1,14 @@
 //! Observations of HTTP traffic.
 
-use mcp_core::{Revision, Side};
+use mcp_core::{RequestId, Revision, Side};
 use mcp_json::{Node, SyntaxError};
 use mcp_jsonrpc::{Envelope, MessageKind};
 
 use super::Headers;
-use crate::{Carrier, conversation::Moment};
+use crate::{
+    Carrier,
+    conversation::{Moment, digest::digest, request_id},
+};
 
 /// One observation of HTTP traffic: a request, the head of a response, an event of a stream, or the
 /// end of one. Borrows everything; created from a line of a recording or from live traffic, and
@@ -203,23 +206,39 @@ impl<'a> HttpEvent<'a> {
 }
 
 /// A message in an observation, read once for all rules.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug)]
 pub(crate) struct CarriedMessage<'a> {
     pub(crate) envelope: Envelope<'a>,
     /// Its kind; `None` if it violates JSON-RPC and is ignored.
     pub(crate) sound: Option<MessageKind>,
+    /// Its id, if that is one that requests may have.
+    pub(crate) id: Option<RequestId>,
+    /// The digest of its text, if it was known to be needed.
+    content: Option<u64>,
 }
 
 impl<'a> CarriedMessage<'a> {
-    fn of(message: Node<'a>) -> CarriedMessage<'a> {
+    pub(crate) fn of(message: Node<'a>) -> CarriedMessage<'a> {
         let envelope = Envelope::of(message);
         let sound = envelope.kind().filter(|_| envelope.is_valid());
-        CarriedMessage { envelope, sound }
+        let id = envelope.id.and_then(request_id);
+        CarriedMessage { envelope, sound, id, content: None }
     }
 
     /// The message in a body that is not a batch.
     pub(crate) fn single(body: Node<'a>) -> Option<CarriedMessage<'a>> {
         (!body.is_array()).then(|| CarriedMessage::of(body))
+    }
+
+    /// The same with the digest of its text: what a server sends over HTTP is compared with what it
+    /// has sent before.
+    pub(crate) fn with_content(self) -> CarriedMessage<'a> {
+        CarriedMessage { content: Some(self.content()), ..self }
+    }
+
+    /// The digest of its text.
+    pub(crate) fn content(&self) -> u64 {
+        self.content.unwrap_or_else(|| digest(self.envelope.object.raw()))
     }
 }
 
@@ -242,16 +261,55 @@ pub(crate) struct Observation<'a> {
 }
 
 impl<'a> Observation<'a> {
-    /// The messages it carries: one, or those of a batch.
-    pub(crate) fn messages(&self) -> impl Iterator<Item = CarriedMessage<'a>> {
-        let batch = self.message.filter(|_| self.single.is_none());
-        let entries = batch.into_iter().flat_map(Node::elements);
-        self.single.into_iter().copied().chain(entries.map(CarriedMessage::of))
+    /// What `look` finds in the first message where it finds anything: in the only one, or in those
+    /// of a batch.
+    #[inline]
+    pub(crate) fn find_message<T>(
+        &self,
+        mut look: impl FnMut(&CarriedMessage<'a>) -> Option<T>,
+    ) -> Option<T> {
+        // No iterator: a single message is neither copied nor read again.
+        match self.single {
+            Some(single) => look(single),
+            None => self.message?.elements().find_map(|entry| look(&CarriedMessage::of(entry))),
+        }
     }
 
-    /// The valid messages and their kinds.
-    pub(crate) fn sound_messages(&self) -> impl Iterator<Item = (Envelope<'a>, MessageKind)> {
-        self.messages().filter_map(|message| Some((message.envelope, message.sound?)))
+    /// Whether one of its messages is such a one.
+    #[inline]
+    pub(crate) fn any_message(&self, is_such: impl Fn(&CarriedMessage<'a>) -> bool) -> bool {
+        self.find_message(|message| is_such(message).then_some(())).is_some()
+    }
+
+    /// Whether one of its valid messages is such a one.
+    #[inline]
+    pub(crate) fn any_sound_message(
+        &self,
+        is_such: impl Fn(&CarriedMessage<'a>, MessageKind) -> bool,
+    ) -> bool {
+        self.any_message(|message| message.sound.is_some_and(|kind| is_such(message, kind)))
+    }
+
+    /// Visits every message.
+    #[inline]
+    pub(crate) fn each_message(&self, mut visit: impl FnMut(&CarriedMessage<'a>)) {
+        self.find_message::<()>(|message| {
+            visit(message);
+            None
+        });
+    }
+
+    /// Visits every valid message.
+    #[inline]
+    pub(crate) fn each_sound_message(
+        &self,
+        mut visit: impl FnMut(&CarriedMessage<'a>, MessageKind),
+    ) {
+        self.each_message(|message| {
+            if let Some(kind) = message.sound {
+                visit(message, kind);
+            }
+        });
     }
 
     /// The error code, if it is a single message with an error.

@@ -12,7 +12,6 @@ use super::{
 use crate::conversation::{
     Moment,
     digest::{kept, kept_within},
-    request_id,
 };
 
 /// The longest URL that is remembered as it is.
@@ -82,8 +81,8 @@ fn without_blanks(id: &str) -> &str {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(crate) struct Posted {
     pub(crate) id: Option<RequestId>,
-    /// The method; empty for a response.
-    pub(crate) name: Box<str>,
+    /// The method; empty for a response. Borrowed if the revision defines it.
+    pub(crate) name: Cow<'static, str>,
     pub(crate) kind: PostedKind,
 }
 
@@ -178,14 +177,14 @@ impl Exchange {
         event: &Observation<'_>,
         mut answered: impl FnMut(&RequestId),
     ) {
-        for CarriedMessage { envelope, .. } in event.messages() {
-            if envelope.kind() == Some(MessageKind::Response)
-                && let Some(id) = envelope.id.and_then(request_id)
+        event.each_message(|message| {
+            if message.envelope.kind() == Some(MessageKind::Response)
+                && let Some(id) = &message.id
             {
-                answered(&id);
-                self.answered += usize::from(self.asked(&id).is_some());
+                answered(id);
+                self.answered += usize::from(self.asked(id).is_some());
             }
-        }
+        });
     }
 
     /// The URL without its query.
@@ -195,21 +194,29 @@ impl Exchange {
 }
 
 fn posted(event: &Observation<'_>) -> Vec<Posted> {
+    let posted = |message: &CarriedMessage<'_>| Posted::of(message, event.revision);
     match event.single {
-        Some(single) => Posted::of(single).into_iter().collect(),
-        None => event.messages().take(MAX_POSTED).filter_map(|entry| Posted::of(&entry)).collect(),
+        Some(single) => posted(single).into_iter().collect(),
+        None => {
+            let entries = event.message.into_iter().flat_map(Node::elements).take(MAX_POSTED);
+            entries.filter_map(|entry| posted(&CarriedMessage::of(entry))).collect()
+        }
     }
 }
 
 impl Posted {
-    fn of(CarriedMessage { envelope, .. }: &CarriedMessage<'_>) -> Option<Posted> {
+    fn of(message: &CarriedMessage<'_>, revision: Revision) -> Option<Posted> {
+        let CarriedMessage { envelope, id, .. } = message;
         let kind = match envelope.kind()? {
             MessageKind::Request => PostedKind::Request,
             MessageKind::Notification => PostedKind::Notification,
             MessageKind::Response => PostedKind::Response,
         };
-        let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
-        let id = envelope.id.and_then(request_id);
-        Some(Posted { id, name: name.into(), kind })
+        let name = envelope.method.and_then(Node::str_bytes).unwrap_or_default();
+        let name = match mcp_schema::method(revision, &name) {
+            Some(method) => Cow::Borrowed(method.name),
+            None => Cow::Owned(String::from_utf8_lossy(&name).into_owned()),
+        };
+        Some(Posted { id: id.clone(), name, kind })
     }
 }

@@ -149,6 +149,7 @@ impl<'a> Headers<'a> {
     }
 
     /// Like [`Headers::get`], for a known name, without searching.
+    #[inline]
     pub(crate) fn value(&self, name: HeaderName) -> Option<Cow<'_, str>> {
         match self.known[name as usize] {
             Occurrence::Nowhere => None,
@@ -156,8 +157,13 @@ impl<'a> Headers<'a> {
                 let (_, value) = self.list.get(index as usize)?;
                 Some(Cow::Borrowed(value))
             }
-            Occurrence::Several(_) => joined(self.values(name).map(Cow::Borrowed)),
+            Occurrence::Several(_) => self.joined_values(name),
         }
+    }
+
+    #[cold]
+    fn joined_values(&self, name: HeaderName) -> Option<Cow<'_, str>> {
+        joined(self.values(name).map(Cow::Borrowed))
     }
 
     /// Whether a header of this name was sent.

@@ -106,6 +106,16 @@ impl Http {
         }
     }
 
+    /// Makes an exchange the one observed last, which nothing has to look for.
+    pub(crate) fn turn_to(&mut self, number: u64) {
+        if self.current.as_ref().is_none_or(|(current, _)| *current != number)
+            && let Some(exchange) = self.exchanges.remove(&number)
+        {
+            // The other takes its place, so there are no more than before.
+            self.put_back(number, exchange, usize::MAX);
+        }
+    }
+
     fn take(&mut self, number: u64) -> Option<Box<Exchange>> {
         match self.current.take_if(|(current, _)| *current == number) {
             Some((_, exchange)) => Some(exchange),

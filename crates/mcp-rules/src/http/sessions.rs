@@ -132,7 +132,7 @@ impl Sessions {
 
     /// Whether a request names an earlier session.
     pub(super) fn is_of_another(&self, exchange: &Exchange) -> bool {
-        let id = exchange.session_id.as_deref().map(str::trim);
+        let id = exchange.session_id.as_deref().map(trimmed);
         id.is_some_and(|id| self.current.as_deref() != Some(id) && self.assigned_at(id).is_some())
     }
 
@@ -141,7 +141,7 @@ impl Sessions {
         if !judged || !exchange.request.headers_known {
             return;
         }
-        let id = exchange.session_id.as_deref().map(str::trim);
+        let id = exchange.session_id.as_deref().map(trimmed);
         if exchange.initializes() {
             if let Some(id) = id {
                 notes.always(self.on_initialize(id));
@@ -203,8 +203,8 @@ impl Sessions {
     ) {
         let foreign = std::mem::take(&mut exchange.session.is_foreign);
         let current = self.current.as_deref();
-        if let Some(id) = exchange.session_id.as_deref().map(str::trim)
-            && foreign
+        if foreign
+            && let Some(id) = exchange.session_id.as_deref().map(trimmed)
             && (matches!(status, 400 | 404)
                 || known.is_all_seen
                 || !self.has_older
@@ -270,7 +270,10 @@ impl Sessions {
     }
 
     fn check_unchanged(&self, id: &str, exchange: &Exchange, notes: &mut Notes) {
-        let named = exchange.session_id.as_deref().map(str::trim);
+        let named = exchange.session_id.as_deref().map(trimmed);
+        if named == Some(id) && self.current.as_deref() == Some(id) {
+            return; // As nearly always: nothing has to be looked up.
+        }
         let named = named.filter(|named| self.assigned_at(named).is_some());
         let Some(expected) = named.or(self.current.as_deref()) else { return };
         if id != expected {
@@ -293,7 +296,7 @@ impl Sessions {
         exchange: &Exchange,
         known: &Known<'_>,
     ) {
-        let Some(id) = exchange.session_id.as_deref().map(str::trim) else { return };
+        let Some(id) = exchange.session_id.as_deref().map(trimmed) else { return };
         let is_known = !matches!(exchange.method, HttpMethod::Other(_));
         let by = match status {
             200..=299 if exchange.is_delete() => End::Deleted,
@@ -325,7 +328,7 @@ impl Sessions {
     fn note_answer(&mut self, event: &Observation<'_>, exchange: &mut Exchange, known: &Known<'_>) {
         let opens = event.from == Side::Server
             && exchange.initializes()
-            && event.messages().any(|message| message.envelope.result.is_some());
+            && event.any_message(|message| message.envelope.result.is_some());
         if opens {
             self.current = exchange.session.offered.take();
             if let Some(id) = &self.current {
@@ -337,8 +340,8 @@ impl Sessions {
 
     /// Whether the server has assigned ids, but never this one.
     fn is_foreign(&self, id: &str) -> bool {
-        let current = self.current.as_deref().filter(|current| self.ended(current).is_none());
-        current.is_some_and(|current| current != id)
+        let other = self.current.as_deref().filter(|current| *current != id);
+        other.is_some_and(|current| self.ended(current).is_none())
             && self.assigned_at(id).is_none()
             && !self.ids.forgot()
     }
@@ -353,6 +356,14 @@ impl Sessions {
 
     fn assigned(&self, id: &str) -> Option<u64> {
         self.assigned_at(id)?.line()
+    }
+}
+
+/// Most ids have nothing to trim, and only those that have are worth decoding.
+fn trimmed(id: &str) -> &str {
+    match id.as_bytes() {
+        [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => id,
+        _ => id.trim(),
     }
 }
 

@@ -98,6 +98,11 @@ impl Conversations {
         self.list[place].as_mut().expect("nobody has taken it out")
     }
 
+    /// The conversation that was named last. There must be one.
+    pub(crate) fn last(&mut self) -> &mut Conversation {
+        self.list[self.last].as_mut().expect("nobody has taken it out")
+    }
+
     /// Removes a conversation while its messages are judged.
     pub(crate) fn take(
         &mut self,

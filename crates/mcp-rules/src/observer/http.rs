@@ -73,14 +73,14 @@ impl Observer<'_> {
             return self.follow_http_text(line, sent, judged);
         }
         let Content::Message(message) = record.content else {
+            self.turn_to(line);
             self.follow_event(line, &line.event, Meant::Other, text, judged);
             return Routed::Done;
         };
         if self.is_too_long(line.number(), Some(record.from), message, judged) {
             return Routed::Done;
         }
-        let session =
-            &self.kept.conversations.named(&record.session, self.engine, self.kept.info).session;
+        let session = self.turn_to(line);
         if is_receipt(&line.event, session) && !claims_json_rpc(message) {
             let event = line.event.with_body(message.raw());
             self.follow_event(line, &event, Meant::Either, text, judged);
@@ -94,7 +94,16 @@ impl Observer<'_> {
         }
     }
 
-    /// Records the line in its session as `event`. Faults that need no message are reported.
+    /// The session of a line, ready for what its exchange brings.
+    fn turn_to(&mut self, line: &HttpLine<'_>) -> &mut Session {
+        let name = &line.record.session;
+        let conversation = self.kept.conversations.named(name, self.engine, self.kept.info);
+        conversation.session.turn_to_exchange(line.event.exchange);
+        &mut conversation.session
+    }
+
+    /// Records the line as `event`, after [`Self::turn_to`] has selected its session. Reports faults that
+    /// need no message.
     fn follow_event(
         &mut self,
         line: &HttpLine<'_>,
@@ -103,18 +112,18 @@ impl Observer<'_> {
         text: &[u8],
         judged: &mut Vec<Judged>,
     ) -> Option<Followed> {
-        let name = &line.record.session;
-        let session = &mut self.kept.conversations.named(name, self.engine, self.kept.info).session;
+        let engine = self.engine;
+        let session = &mut self.kept.conversations.last().session;
         let mut followed = if line.has_part {
-            self.engine.follow_http_event(session, event, meant)
+            engine.follow_http_event(session, event, meant)
         } else {
-            let message = self.engine.follow_message(session, event);
+            let message = engine.follow_message(session, event);
             FollowedHttp::of_message(message, session.revision_of(event.exchange).0)
         };
         if line.ends {
             let end =
                 HttpEvent { part: HttpPart::End, message: None, body: None, error: None, ..*event };
-            followed.append(self.engine.follow_http_event(session, &end, Meant::Other));
+            followed.append(engine.follow_http_event(session, &end, Meant::Other));
         }
         if followed.message.is_none() && followed.has_notes() {
             let mut findings = Findings::new(self.engine.settings());
@@ -132,9 +141,7 @@ impl Observer<'_> {
         judged: &mut Vec<Judged>,
     ) -> Routed {
         let (number, record) = (line.number(), line.record);
-        let session =
-            &self.kept.conversations.named(&record.session, self.engine, self.kept.info).session;
-        let meant = line.meant(session);
+        let meant = line.meant(self.turn_to(line));
         let mut event = line.event.with_body(text);
         if meant == Meant::Other || text.is_empty() && record.carrier == Carrier::SseEvent {
             self.follow_event(line, &event, meant, text, judged);

@@ -24,11 +24,11 @@ use crate::{
     Answered, Context, Layer, Limits,
     conversation::{
         Answer, Change, Event, Exchanges, Fate, Lifecycle, META_SERVER_INFO, META_VERSION, Moment,
-        Negotiation, Notes, Remembered, Request, Topic, What, request_id,
+        Negotiation, Notes, Remembered, Request, Topic, What,
     },
     criteria::Criteria,
     features::{capabilities, ids, tasks},
-    http::{self, Http},
+    http::{self, CarriedMessage, Http},
 };
 
 /// The state of one conversation. Can be saved and restored with `serde`.
@@ -110,18 +110,17 @@ impl Session {
         &mut self,
         criteria: &Criteria,
         from: Option<Side>,
-        envelope: &Envelope<'_>,
+        message: &CarriedMessage<'_>,
         at: Moment,
     ) -> Context {
-        match envelope.kind() {
-            Some(kind) if envelope.jsonrpc.is_some_and(|version| version.str_eq("2.0")) => {
-                if kind == MessageKind::Response {
-                    self.follow_response(criteria, from, envelope, at)
-                } else {
-                    self.follow_call(criteria, from, kind, envelope, at)
-                }
-            }
-            _ => self.void(criteria, self.context(from), envelope),
+        let envelope = &message.envelope;
+        let has_version = || envelope.jsonrpc.is_some_and(|version| version.str_eq("2.0"));
+        // What is sound has one; what is not may have one all the same.
+        let kind = message.sound.or_else(|| envelope.kind().filter(|_| has_version()));
+        match kind {
+            Some(MessageKind::Response) => self.follow_response(criteria, from, message, at),
+            Some(kind) => self.follow_call(criteria, from, kind, message, at),
+            None => self.void(criteria, self.context(from), message),
         }
     }
 
@@ -177,19 +176,24 @@ impl Session {
         batch: Node<'_>,
     ) {
         for entry in batch.elements().take(criteria.settings().limits.batch) {
-            self.void(criteria, self.context(from), &Envelope::of(entry));
+            self.void(criteria, self.context(from), &CarriedMessage::of(entry));
         }
     }
 
     /// Records an invalid message: it was so broken that the other side may not have been able to
     /// read it, and an answer to it is not a fault.
     #[cold]
-    fn void(&mut self, criteria: &Criteria, context: Context, envelope: &Envelope<'_>) -> Context {
+    fn void(
+        &mut self,
+        criteria: &Criteria,
+        context: Context,
+        message: &CarriedMessage<'_>,
+    ) -> Context {
         self.memory.note_unreadable(context.from);
-        if let Some(id) = envelope.id.and_then(request_id) {
+        if let Some(id) = &message.id {
             for asker in Side::BOTH {
                 if context.from.is_none_or(|from| from == asker) {
-                    self.memory.requests.note_void(asker, &id, &criteria.settings().limits);
+                    self.memory.requests.note_void(asker, id, &criteria.settings().limits);
                 }
             }
         }
@@ -201,13 +205,14 @@ impl Session {
         criteria: &Criteria,
         from: Option<Side>,
         kind: MessageKind,
-        envelope: &Envelope<'_>,
+        message: &CarriedMessage<'_>,
         at: Moment,
     ) -> Context {
+        let CarriedMessage { envelope, id, .. } = message;
         let mut context = self.context(from);
         let Some(name) = envelope.method.and_then(Node::str_bytes).filter(|name| !name.is_empty())
         else {
-            return self.void(criteria, context, envelope);
+            return self.void(criteria, context, message);
         };
         let meta = envelope.params.and_then(|params| params.get("_meta"));
         let declared = match from {
@@ -231,11 +236,10 @@ impl Session {
             None => name.starts_with(b"notifications/"),
         };
         if is_notification != (kind == MessageKind::Notification) {
-            return self.void(criteria, context, envelope);
+            return self.void(criteria, context, message);
         }
-        let id = envelope.id.map(request_id);
-        if id == Some(None) {
-            return self.void(criteria, context, envelope);
+        if envelope.id.is_some() && id.is_none() {
+            return self.void(criteria, context, message);
         }
         let Some(from) = context.from else {
             return context;
@@ -256,9 +260,9 @@ impl Session {
         if name == "initialize" && from == Side::Client {
             self.begin_again(at, &mut context.notes);
         }
-        let what = match &id {
-            Some(Some(id)) => What::Request(id),
-            _ => What::Notification,
+        let what = match id {
+            Some(id) => What::Request(id),
+            None => What::Notification,
         };
         let event = Event {
             at,
@@ -286,11 +290,11 @@ impl Session {
         &mut self,
         criteria: &Criteria,
         from: Option<Side>,
-        envelope: &Envelope<'_>,
+        message: &CarriedMessage<'_>,
         at: Moment,
     ) -> Context {
+        let CarriedMessage { envelope, id, .. } = message;
         let mut context = self.context(from);
-        let id = envelope.id.and_then(request_id);
         let unseen = self.http.as_deref().is_some_and(|http| http.answers_unseen(at.stream()));
         let id_asked = id.as_ref().filter(|_| !unseen);
         let found = id_asked.and_then(|id| self.memory.take_open(from, id));
@@ -299,7 +303,7 @@ impl Session {
             None => (from.map(Side::other), None),
         };
         context.from = from.or(asker.map(Side::other));
-        let request = match (asker, &id, request) {
+        let request = match (asker, id, request) {
             (Some(asker), Some(id), Some(request)) if request.ambiguous => {
                 self.memory.note_ambiguous(asker, id.clone(), &request, at);
                 return context;
@@ -365,10 +369,10 @@ impl Session {
                 self.memory.requests.keep(asker, id.clone(), &request, at);
                 let leaves = at.is_unplaced() && asker == Side::Client;
                 if let Some(http) = self.http.as_deref_mut().filter(|_| leaves) {
-                    http.answer_unplaced(id, request);
+                    http.answer_unplaced(id.clone(), request);
                 }
             }
-            (Some(id), None) => self.memory.requests.answer_void(asker, &id),
+            (Some(id), None) => self.memory.requests.answer_void(asker, id),
             (None, _) => {}
         }
         self.apply(&mut context.notes, &criteria.settings().limits);

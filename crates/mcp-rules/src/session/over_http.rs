@@ -6,9 +6,9 @@ use mcp_jsonrpc::{Envelope, MessageKind};
 
 use super::{Memory, Session, lanes::Lanes};
 use crate::{
-    conversation::{META_SUBSCRIPTION, META_VERSION, Moment, Notes, request_id},
+    conversation::{META_SUBSCRIPTION, META_VERSION, Moment, Notes},
     criteria::Criteria,
-    http,
+    http::{self, CarriedMessage},
 };
 
 impl Session {
@@ -33,6 +33,13 @@ impl Session {
     /// Declares that the session is live over HTTP, where POSTs may overtake each other.
     pub(crate) fn follow_live_http(&mut self) {
         self.http.get_or_insert_default().overlook_order();
+    }
+
+    /// Prepares for lookups of this exchange, which the next events are about.
+    pub(crate) fn turn_to_exchange(&mut self, number: u64) {
+        if let Some(http) = &mut self.http {
+            http.turn_to(number);
+        }
     }
 
     /// Forgets an exchange that is complete.
@@ -86,10 +93,8 @@ impl Session {
         }
         let in_session = exchange.is_some_and(|exchange| exchange.session_id.is_some());
         let shows_modern = match event.from {
-            Side::Client => event.messages().any(|message| declares_version(&message.envelope)),
-            Side::Server => {
-                !in_session && event.messages().any(|answer| self.is_modern(&answer.envelope))
-            }
+            Side::Client => event.any_message(|message| declares_version(&message.envelope)),
+            Side::Server => !in_session && event.any_message(|answer| self.is_modern(answer)),
         };
         if shows_modern {
             return Era::Modern;
@@ -109,12 +114,12 @@ impl Session {
 
     /// Whether a message of the server is for a client without a session: it names a subscription,
     /// or answers a request made there and not in the newest session.
-    fn is_modern(&self, envelope: &Envelope<'_>) -> bool {
+    fn is_modern(&self, CarriedMessage { envelope, id, .. }: &CarriedMessage<'_>) -> bool {
         let Some(MessageKind::Response) = envelope.kind() else {
             return meta(envelope).is_some_and(|meta| meta.get(META_SUBSCRIPTION).is_some());
         };
-        let Some(id) = envelope.id.and_then(request_id) else { return false };
-        let asked = |memory: &Memory| memory.requests.open(Side::Client, &id).is_some();
+        let Some(id) = id else { return false };
+        let asked = |memory: &Memory| memory.requests.open(Side::Client, id).is_some();
         let (modern, newest) = self.both_eras();
         modern.is_some_and(asked) && !asked(newest)
     }

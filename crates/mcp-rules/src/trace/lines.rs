@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use mcp_core::Side;
 use mcp_json::{Document, Limits as JsonLimits, Node, Slot, Span, SyntaxError, Tape};
 
 use super::{Content, Line, Record, RecordFault};
@@ -99,7 +100,7 @@ impl LineReader {
             Err(error) => Err(*error),
         });
         let read = ReadLine { text, content: &content, value, single: None };
-        let single = read.message().and_then(CarriedMessage::single);
+        let single = read.single_message();
         visit(&ReadLine { single: single.as_ref(), ..read })
     }
 
@@ -148,7 +149,7 @@ impl LineReader {
             })
             .collect();
         let singles: Vec<Option<CarriedMessage<'_>>> =
-            read.iter().map(|line| CarriedMessage::single(line.message()?)).collect();
+            read.iter().map(ReadLine::single_message).collect();
         for (line, single) in read.iter_mut().zip(&singles) {
             line.single = single.as_ref();
         }
@@ -190,6 +191,15 @@ impl<'a> ReadLine<'a> {
         }
     }
 
+    /// Reads the message in the line, unless it is a batch.
+    fn single_message(&self) -> Option<CarriedMessage<'a>> {
+        let message = CarriedMessage::single(self.message()?)?;
+        let is_compared = self
+            .record()
+            .is_some_and(|record| record.from == Side::Server && record.http.is_some());
+        Some(if is_compared { message.with_content() } else { message })
+    }
+
     /// Identifies the message, or each entry of a batch, in the context from an observer.
     pub fn identities(&self, followed: &Followed) -> Vec<Identity> {
         self.message().map(|message| identities(message, followed)).unwrap_or_default()
@@ -202,7 +212,7 @@ impl<'a> ReadLine<'a> {
             let first = findings.len();
             match (self.single, followed) {
                 (Some(single), Followed::One(context)) => {
-                    engine.judge_whole(&single.envelope, context, findings);
+                    engine.judge_read(single, context, findings);
                 }
                 _ => engine.judge(message, followed, findings),
             }

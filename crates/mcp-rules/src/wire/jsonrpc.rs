@@ -45,18 +45,16 @@ pub(crate) enum EnvelopeOutcome {
     Void,
 }
 
-/// Judges the envelope of one message.
+/// Judges the envelope of one message. `is_valid` is what [`Envelope::is_valid`] says of it.
 pub(crate) fn check(
     envelope: &Envelope<'_>,
+    is_valid: bool,
     context: &Context,
     findings: &mut Findings<'_>,
 ) -> EnvelopeOutcome {
     let policy = findings.settings().profile.envelope();
-    let outcome = if envelope.is_valid() {
-        EnvelopeOutcome::Sound
-    } else {
-        report_faults(envelope, context, findings)
-    };
+    let outcome =
+        if is_valid { EnvelopeOutcome::Sound } else { report_faults(envelope, context, findings) };
     if outcome == EnvelopeOutcome::Void && !policy.every_fault {
         return EnvelopeOutcome::Void;
     }

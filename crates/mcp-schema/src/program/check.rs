@@ -278,6 +278,11 @@ pub(crate) fn characters(text: &[u8]) -> u64 {
 }
 
 fn check_number(rules: &NumberRules, node: Node<'_>) -> bool {
+    if let Some((first, last)) = rules.integers
+        && let Some(value) = node.as_i64()
+    {
+        return (first..=last).contains(&value);
+    }
     let Some(value) = Number::of_node(node) else {
         return true;
     };

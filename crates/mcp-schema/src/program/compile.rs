@@ -353,7 +353,8 @@ fn number(at: &str, keywords: &Map<String, Value>) -> Result<Option<NumberRules>
         },
         Some(_) => declined(at, keyword),
     };
-    let rules = NumberRules {
+    let mut rules = NumberRules {
+        integers: None,
         minimum: bound("minimum")?,
         maximum: bound("maximum")?,
         exclusive_minimum: bound("exclusiveMinimum")?,
@@ -363,7 +364,26 @@ fn number(at: &str, keywords: &Map<String, Value>) -> Result<Option<NumberRules>
         && rules.maximum.is_none()
         && rules.exclusive_minimum.is_none()
         && rules.exclusive_maximum.is_none();
+    rules.integers = integers_within(&rules);
     Ok((!idle).then_some(rules))
+}
+
+/// The first and the last integer within the limits, unless one of these is no integer of 64 bits.
+fn integers_within(rules: &NumberRules) -> Option<(i64, i64)> {
+    let whole = |limit: Option<Number>, otherwise: i64| match limit {
+        None => Some(otherwise),
+        Some(Number::Integer(value)) => i64::try_from(value).ok(),
+        Some(Number::Float(_)) => None,
+    };
+    let above = match rules.exclusive_minimum {
+        None => i64::MIN,
+        limit => whole(limit, i64::MIN)?.checked_add(1)?,
+    };
+    let below = match rules.exclusive_maximum {
+        None => i64::MAX,
+        limit => whole(limit, i64::MAX)?.checked_sub(1)?,
+    };
+    Some((whole(rules.minimum, i64::MIN)?.max(above), whole(rules.maximum, i64::MAX)?.min(below)))
 }
 
 fn count(at: &str, keywords: &Map<String, Value>, keyword: &str) -> Result<Option<u64>, Declined> {

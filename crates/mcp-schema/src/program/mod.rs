@@ -134,6 +134,9 @@ struct NumberRules {
     maximum: Option<Number>,
     exclusive_minimum: Option<Number>,
     exclusive_maximum: Option<Number>,
+    /// The first and the last integer within the limits, where these are integers too: most numbers
+    /// need no other comparison.
+    integers: Option<(i64, i64)>,
 }
 
 #[derive(Debug, Default)]

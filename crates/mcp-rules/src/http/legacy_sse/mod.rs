@@ -7,17 +7,16 @@
 mod target;
 
 use mcp_core::{Revision, Revisions, Side};
-use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 
 use self::target::Target;
 use super::{
-    Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, SseEvent,
+    CarriedMessage, Exchange, HeaderName, Headers, HttpFamily, HttpPart, Observation, SseEvent,
     requests::EndpointKind,
 };
 use crate::{
     Level,
-    conversation::{Bounded, Known, Moment, Notes, request_id},
+    conversation::{Bounded, Known, Moment, Notes},
     findings::Fault,
 };
 
@@ -159,7 +158,7 @@ fn judge_event(
     }
     // Only on this transport does the answer to `initialize` come on such a stream. Before it the
     // revision is unknown.
-    if event.single.is_some_and(|message| answers_initialize(&message.envelope, known))
+    if event.single.is_some_and(|message| answers_initialize(message, known))
         && let Some(at) = exchange.legacy_sse.other_first.take()
     {
         exchange.request.place = EndpointKind::LegacySse;
@@ -172,8 +171,8 @@ fn judge_event(
 }
 
 /// Whether a message is the response to `initialize`.
-fn answers_initialize(envelope: &Envelope<'_>, known: &Known<'_>) -> bool {
-    let request = envelope.id.and_then(request_id).and_then(|id| known.awaiting(&id));
+fn answers_initialize(message: &CarriedMessage<'_>, known: &Known<'_>) -> bool {
+    let request = message.id.as_ref().and_then(|id| known.awaiting(id));
     request.is_some_and(|request| request.name() == "initialize")
 }
 

@@ -35,6 +35,11 @@ pub(super) fn judge(
         return;
     }
     let content_type = headers.value(HeaderName::ContentType);
+    if accept.as_deref() == Some(USUAL)
+        && content_type.as_deref().is_some_and(|kind| is_media_type(kind, JSON))
+    {
+        return;
+    }
     let faults = check_post(accept.as_deref(), content_type.as_deref());
     if exchange.initializes() || !settled {
         if faults.iter().any(Option::is_some) {

@@ -276,13 +276,13 @@ impl Requests {
 
     /// Records what a server's message reveals about the versions it supports.
     fn note_answer(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
-        for message in event.messages() {
-            let envelope = message.envelope;
-            if exchange.revision.is_some_and(|revision| revision.era() == Era::Modern) {
-                self.server_is_modern |= is_modern_answer(&envelope);
+        let is_modern = exchange.revision.is_some_and(|revision| revision.era() == Era::Modern);
+        event.each_message(|message| {
+            if is_modern {
+                self.server_is_modern |= is_modern_answer(&message.envelope);
             }
-            self.versions.note_answer(&envelope, known);
-        }
+            self.versions.note_answer(message, known);
+        });
     }
 }
 

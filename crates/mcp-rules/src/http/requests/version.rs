@@ -4,7 +4,6 @@ use std::borrow::Cow;
 
 use mcp_core::{Era, Revision, excerpt};
 use mcp_json::Node;
-use mcp_jsonrpc::Envelope;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
@@ -14,8 +13,9 @@ use super::{
 };
 use crate::{
     Layer,
-    conversation::{Bounded, Known, META_VERSION, Notes, Phase, request_id},
+    conversation::{Bounded, Known, META_VERSION, Notes, Phase},
     findings::Fault,
+    http::CarriedMessage,
 };
 
 const NAME: HeaderName = HeaderName::McpProtocolVersion;
@@ -175,9 +175,9 @@ impl Versions {
     }
 
     /// Records what a server says about the versions it supports.
-    pub(super) fn note_answer(&mut self, envelope: &Envelope<'_>, known: &Known<'_>) {
-        let Some(id) = envelope.id.and_then(request_id) else { return };
-        let Some(request) = known.awaiting(&id) else { return };
+    pub(super) fn note_answer(&mut self, message: &CarriedMessage<'_>, known: &Known<'_>) {
+        let CarriedMessage { envelope, id: Some(id), .. } = message else { return };
+        let Some(request) = known.awaiting(id) else { return };
         match (request.name(), envelope.result) {
             ("initialize", Some(result)) => {
                 let answered = result.get("protocolVersion").and_then(Node::as_str);
@@ -223,7 +223,7 @@ impl Unpublished {
 /// right answer.
 pub(super) fn leave_unjudged(event: &Observation<'_>, exchange: &Exchange, notes: &mut Notes) {
     let Some(unpublished) = &exchange.request.unpublished else { return };
-    if event.messages().any(|message| message.envelope.error.is_none()) {
+    if event.any_message(|message| message.envelope.error.is_none()) {
         notes.leave_unjudged(unpublished.fault());
     }
 }

@@ -1,13 +1,13 @@
 //! The allowed bodies of an answer.
 
 use mcp_core::Era;
-use mcp_jsonrpc::{Envelope, MessageKind};
+use mcp_jsonrpc::MessageKind;
 
 use super::{Carries, JSON_NOT_RESPONSE, NOTIFICATION_BODY, NOTIFICATION_STATUS};
 use crate::{
-    conversation::{Known, Notes, request_id},
+    conversation::{Known, Notes},
     findings::Fault,
-    http::{Exchange, HeaderName, Headers, Observation, is_media_type},
+    http::{CarriedMessage, Exchange, HeaderName, Headers, Observation, is_media_type},
 };
 
 /// Checks that messages that need no response are answered with 202 and no body.
@@ -81,27 +81,27 @@ pub(super) fn judge_json(
         return false;
     }
     let asked = exchange.requests().next().map_or("", |asked| &asked.name);
-    for (envelope, kind) in event.sound_messages() {
-        let not_the_response = not_the_response(&envelope, kind, event, exchange, known);
-        let Some((what, other)) = not_the_response else { continue };
+    let found = event.find_message(|message| {
+        let kind = message.sound?;
+        let (what, other) = not_the_response(message, kind, event, exchange, known)?;
         notes.always(
             Fault::new(
                 &JSON_NOT_RESPONSE,
                 format!("the JSON answer to `{asked}` is {what}, not its response"),
             )
-            .at(envelope.object.span())
+            .at(message.envelope.object.span())
             .related(other.or(exchange.at.line()), "the request was here")
             .help("send only the response, or an event stream if there is more to send"),
         );
-        return kind != MessageKind::Response;
-    }
-    false
+        Some(kind != MessageKind::Response)
+    });
+    found.unwrap_or(false)
 }
 
 /// Returns what it is instead, and the line of the request it belongs to. An id that no request is
 /// waiting for is covered by the rules about ids, not HTTP.
 fn not_the_response(
-    envelope: &Envelope<'_>,
+    message: &CarriedMessage<'_>,
     kind: MessageKind,
     event: &Observation<'_>,
     exchange: &Exchange,
@@ -112,11 +112,11 @@ fn not_the_response(
         MessageKind::Request => Some(("a request", None)),
         MessageKind::Notification => Some(("a notification", None)),
         MessageKind::Response => {
-            let id = envelope.id.and_then(request_id)?;
-            if exchange.asked(&id).is_some() {
+            let id = message.id.as_ref()?;
+            if exchange.asked(id).is_some() {
                 return None;
             }
-            let other = known.awaiting(&id)?;
+            let other = known.awaiting(id)?;
             Some(("the response to another request", other.at.line()))
         }
     }

@@ -1,12 +1,12 @@
 //! The HTTP status that goes with an error of 2026-07-28.
 
-use mcp_jsonrpc::{Envelope, ErrorCode, MessageKind};
+use mcp_jsonrpc::{ErrorCode, MessageKind};
 
 use super::{ERROR_STATUS, METHOD_STATUS};
 use crate::{
-    conversation::{Notes, request_id},
+    conversation::Notes,
     findings::Fault,
-    http::{Exchange, Observation},
+    http::{CarriedMessage, Exchange, Observation},
 };
 
 const HEADER_MISMATCH: i64 = -32020;
@@ -17,17 +17,17 @@ pub(super) fn judge(event: &Observation<'_>, exchange: &Exchange, notes: &mut No
     if !exchange.response.carries_requests() {
         return;
     }
-    for message in event.messages() {
+    event.each_message(|message| {
         if message.envelope.kind() == Some(MessageKind::Response) {
-            judge_error(&message.envelope, status, exchange, notes);
+            judge_error(message, status, exchange, notes);
         }
-    }
+    });
 }
 
-fn judge_error(envelope: &Envelope<'_>, status: u16, exchange: &Exchange, notes: &mut Notes) {
-    let (Some(code), Some(asked)) = (envelope.error_code(), asked(envelope, exchange)) else {
-        return;
-    };
+fn judge_error(message: &CarriedMessage<'_>, status: u16, exchange: &Exchange, notes: &mut Notes) {
+    let envelope = &message.envelope;
+    let Some(code) = envelope.error_code() else { return };
+    let Some(asked) = asked(message, exchange) else { return };
     // An older server that is only being probed answers in its own way.
     let probe = asked == "server/discover";
     let (rule, expected, reason) = match code {
@@ -56,9 +56,9 @@ fn judge_error(envelope: &Envelope<'_>, status: u16, exchange: &Exchange, notes:
 }
 
 /// The method that an error on this exchange answers; the error may lack the id.
-fn asked<'e>(envelope: &Envelope<'_>, exchange: &'e Exchange) -> Option<&'e str> {
-    let asked = match envelope.id.and_then(request_id) {
-        Some(id) => exchange.asked(&id)?,
+fn asked<'e>(message: &CarriedMessage<'_>, exchange: &'e Exchange) -> Option<&'e str> {
+    let asked = match &message.id {
+        Some(id) => exchange.asked(id)?,
         None => exchange.requests().next()?,
     };
     Some(&asked.name)

@@ -122,7 +122,7 @@ impl Responses {
                         .into_iter()
                         .any(|covering| is_media_type(range, covering))
                 }),
-            lacks_meta: event.messages().any(|message| lacks_meta(&message.envelope)),
+            lacks_meta: event.any_message(|message| lacks_meta(&message.envelope)),
             http_sse: self.http_sse || exchange.request.place == EndpointKind::Unclear,
         };
     }
@@ -251,31 +251,30 @@ fn carries(event: &Observation<'_>) -> Carries {
         return Carries::Unclear;
     }
     let mut found = Carries::Unclear;
-    for message in event.messages() {
-        match read(&message, event.revision) {
-            None => return Carries::Unclear,
+    let unclear = event.find_message(|message| {
+        match read(message, event.revision) {
+            None => return Some(Carries::Unclear),
             Some(MessageKind::Request) => found = Carries::Requests,
             Some(_) if found == Carries::Unclear => found = Carries::NoRequests,
             Some(_) => {}
         }
-    }
-    found
+        None
+    });
+    unclear.unwrap_or(found)
 }
 
 /// The kind of a client's message, if that is unambiguous.
 fn read(message: &CarriedMessage<'_>, revision: Revision) -> Option<MessageKind> {
-    let CarriedMessage { envelope, sound } = message;
+    let CarriedMessage { envelope, sound, id, .. } = message;
     let kind = (*sound)?;
-    let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
-    let by_name = match mcp_schema::method(revision, name.as_bytes()) {
+    let name = envelope.method.and_then(Node::str_bytes).unwrap_or_default();
+    let by_name = match mcp_schema::method(revision, &name) {
         Some(method) => Some(method.kind == MethodKind::Notification),
-        None => name.starts_with("notifications/").then_some(true),
+        None => name.starts_with(b"notifications/").then_some(true),
     };
     let as_named = |notification| by_name.is_none_or(|by_name| by_name == notification);
     let sound = match kind {
-        MessageKind::Request => {
-            as_named(false) && envelope.id.and_then(crate::conversation::request_id).is_some()
-        }
+        MessageKind::Request => as_named(false) && id.is_some(),
         MessageKind::Notification => as_named(true),
         MessageKind::Response => revision.era() == Era::Legacy,
     };

@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 
 use super::LEGACY_METHOD;
 use crate::{
-    conversation::{Notes, request_id},
+    conversation::Notes,
     findings::Fault,
-    http::{CarriedMessage, Exchange, Observation},
+    http::{Exchange, Observation},
 };
 
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
@@ -24,11 +24,10 @@ impl Support {
         if exchange.posted.is_empty() {
             return;
         }
-        for CarriedMessage { envelope, .. } in event.messages() {
-            let asked = envelope
-                .id
-                .and_then(request_id)
-                .and_then(|id| exchange.asked(&id).map(|asked| &*asked.name));
+        event.each_message(|message| {
+            let envelope = &message.envelope;
+            let asked = message.id.as_ref().and_then(|id| exchange.asked(id));
+            let asked = asked.map(|asked| &*asked.name);
             let versions = match (asked, envelope.result, envelope.error) {
                 (Some("server/discover"), Some(result), _) => result.get("supportedVersions"),
                 (_, None, Some(error)) if envelope.error_code() == Some(-32022) => {
@@ -40,7 +39,7 @@ impl Support {
                 self.modern_only = !versions.is_empty() && versions.elements().all(is_modern);
                 self.listed = event.at.line();
             }
-        }
+        });
     }
 
     /// Judges the answer to a GET or DELETE of the endpoint.

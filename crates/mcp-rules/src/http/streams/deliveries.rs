@@ -9,7 +9,6 @@ use crate::{
     conversation::{
         Bounded, Known, Notes,
         digest::{digest, kept},
-        request_id,
     },
     findings::Fault,
     http::{Delivery, Exchange, Observation, SseEvent},
@@ -156,20 +155,21 @@ impl Deliveries {
     /// Whether every request and response of an event was sent before.
     fn copy(&self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) -> Copy {
         let mut found = Copy::No;
-        for (envelope, kind) in event.sound_messages() {
-            let id = envelope.id.and_then(request_id);
-            let first = id.and_then(|id| self.sent_before(kind, &id, known));
-            let is_same = |first: &Delivered| first.content == digest(envelope.object.raw());
-            let Some(first) = first.filter(is_same) else { return Copy::No };
+        let new = event.find_message(|message| {
+            let kind = message.sound?;
+            let first = message.id.as_ref().and_then(|id| self.sent_before(kind, id, known));
+            let is_same = |first: &Delivered| first.content == message.content();
+            let Some(first) = first.filter(is_same) else { return Some(Copy::No) };
             if is_resumed(exchange) {
                 found = Copy::Replayed;
             } else if first.source.is_some() && first.source != exchange.stream.source {
                 found = Copy::Elsewhere(first);
             } else {
-                return Copy::No;
+                return Some(Copy::No);
             }
-        }
-        found
+            None
+        });
+        new.unwrap_or(found)
     }
 
     /// Returns the earlier delivery of the same server message. A response whose request is still
@@ -194,21 +194,21 @@ impl Deliveries {
     }
 
     fn record(&mut self, event: &Observation<'_>, exchange: &Exchange, known: &Known<'_>) {
-        for (envelope, kind) in event.sound_messages() {
-            let Some(id) = envelope.id.and_then(request_id) else { continue };
-            let delivered = Delivered {
-                source: exchange.stream.source,
-                content: digest(envelope.object.raw()),
-                empty: false,
-                line: event.at.line(),
-            };
+        event.each_sound_message(|message, kind| {
+            let Some(id) = &message.id else { return };
             let sent = match kind {
-                MessageKind::Notification => continue,
+                MessageKind::Notification => return,
                 MessageKind::Request => &mut self.requests,
                 MessageKind::Response => &mut self.responses,
             };
-            sent.insert(id, delivered, known.limits.remembered);
-        }
+            let delivered = Delivered {
+                source: exchange.stream.source,
+                content: message.content(),
+                empty: false,
+                line: event.at.line(),
+            };
+            sent.insert(id.clone(), delivered, known.limits.remembered);
+        });
     }
 }
 
@@ -218,10 +218,11 @@ fn is_resumed(exchange: &Exchange) -> bool {
 }
 
 fn content(event: &Observation<'_>, sse: SseEvent<'_>) -> u64 {
-    match (event.message, event.body) {
-        (Some(message), _) => digest(message.raw()),
-        (None, Some(body)) => digest(body),
-        (None, None) => digest(sse.data.unwrap_or_default()),
+    match (event.single, event.message, event.body) {
+        (Some(message), ..) => message.content(),
+        (None, Some(batch), _) => digest(batch.raw()),
+        (None, None, Some(body)) => digest(body),
+        (None, None, None) => digest(sse.data.unwrap_or_default()),
     }
 }
 

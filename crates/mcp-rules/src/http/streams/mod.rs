@@ -9,10 +9,10 @@ use mcp_json::Node;
 use mcp_jsonrpc::MessageKind;
 use serde::{Deserialize, Serialize};
 
-use super::{Delivery, Exchange, HttpPart, Observation, SseEvent, session_id};
+use super::{CarriedMessage, Delivery, Exchange, HttpPart, Observation, SseEvent, session_id};
 use crate::{
     Level,
-    conversation::{Known, Moment, Notes, digest::digest, request_id},
+    conversation::{Known, Moment, Notes, digest::digest},
     findings::Fault,
 };
 
@@ -205,20 +205,20 @@ fn is_empty(event: &Observation<'_>, sse: SseEvent<'_>) -> bool {
 
 fn is_unreadable(event: &Observation<'_>, sse: SseEvent<'_>) -> bool {
     match event.message {
-        Some(_) => event.messages().any(|message| message.sound.is_none()),
+        Some(_) => event.any_message(|message| message.sound.is_none()),
         None => !is_empty(event, sse),
     }
 }
 
 /// Records redelivered requests, which the client may answer again.
 fn note_repeated(event: &Observation<'_>, notes: &mut Notes) {
-    for (envelope, kind) in event.sound_messages() {
+    event.each_sound_message(|message, kind| {
         if kind == MessageKind::Request
-            && let Some(id) = envelope.id.and_then(request_id)
+            && let Some(id) = &message.id
         {
-            notes.repeat(Side::Server, id);
+            notes.repeat(Side::Server, id.clone());
         }
-    }
+    });
 }
 
 /// Checks the event name: clients dispatch by name and listen for `message`.
@@ -226,7 +226,7 @@ fn judge_name(event: &Observation<'_>, sse: SseEvent<'_>, notes: &mut Notes) {
     let Some(name) = sse.event.filter(|name| !matches!(*name, "" | "message")) else {
         return;
     };
-    if event.settled && event.sound_messages().next().is_some() {
+    if event.settled && event.any_sound_message(|_, _| true) {
         notes.always(
             Fault::new(
                 &EVENT_TYPE,
@@ -238,8 +238,8 @@ fn judge_name(event: &Observation<'_>, sse: SseEvent<'_>, notes: &mut Notes) {
 }
 
 fn negotiates_polling(event: &Observation<'_>) -> bool {
-    event.sound_messages().any(|(envelope, _)| {
-        let version = envelope.result.and_then(|result| result.get("protocolVersion"));
+    event.any_sound_message(|message, _| {
+        let version = message.envelope.result.and_then(|result| result.get("protocolVersion"));
         version.is_some_and(|version| version.str_eq(Revision::V2025_11_25.as_str()))
     })
 }
@@ -249,7 +249,7 @@ fn judge_response_on_get(event: &Observation<'_>, exchange: &Exchange, notes: &m
     if !exchange.is_get() || exchange.last_event_id.is_some() || !event.settled {
         return;
     }
-    if event.sound_messages().any(|(_, kind)| kind == MessageKind::Response) {
+    if event.any_sound_message(|_, kind| kind == MessageKind::Response) {
         notes.always(
             Fault::new(
                 &GET_RESPONSE,
@@ -272,20 +272,21 @@ fn judge_after_response(
     if !event.settled || !answers || !is_over(exchange, known) {
         return;
     }
-    let late = event.sound_messages().find(|(envelope, kind)| match kind {
+    let is_late = |message: &CarriedMessage<'_>| match message.sound {
+        None => false,
         // Only what no other rule reports.
-        MessageKind::Notification => {
-            let name = envelope.method.and_then(Node::as_str).unwrap_or_default();
+        Some(MessageKind::Notification) => {
+            let name = message.envelope.method.and_then(Node::as_str).unwrap_or_default();
             name != "notifications/progress"
                 && !(event.revision.era() == Era::Modern && unrelated::is_of_subscription(&name))
         }
-        MessageKind::Request => event.revision.era() == Era::Legacy,
-        MessageKind::Response => {
-            let id = envelope.id.and_then(request_id);
-            id.is_some_and(|id| known.awaiting(&id).is_some())
+        Some(MessageKind::Request) => event.revision.era() == Era::Legacy,
+        Some(MessageKind::Response) => {
+            message.id.as_ref().is_some_and(|id| known.awaiting(id).is_some())
         }
-    });
-    if let Some((envelope, _)) = late {
+    };
+    let late = event.find_message(|message| is_late(message).then_some(message.envelope));
+    if let Some(envelope) = late {
         let what = envelope.method.and_then(Node::as_str);
         let what = what.map_or_else(|| "a response".to_owned(), |name| format!("`{name}`"));
         notes.always(

@@ -9,7 +9,7 @@ use super::UNRELATED;
 use crate::{
     conversation::{Bounded, Known, META_SUBSCRIPTION, Notes, Request, request_id},
     findings::Fault,
-    http::{CarriedMessage, Exchange, Observation},
+    http::{Exchange, Observation},
 };
 
 /// The request that each progress token belongs to.
@@ -22,14 +22,13 @@ impl Tokens {
         if event.revision.era() != Era::Modern {
             return;
         }
-        for CarriedMessage { envelope, .. } in event.messages() {
-            let meta = envelope.params.and_then(|params| params.get("_meta"));
+        event.each_message(|message| {
+            let meta = message.envelope.params.and_then(|params| params.get("_meta"));
             let token = meta.and_then(|meta| meta.get("progressToken")).and_then(request_id);
-            let id = envelope.id.and_then(request_id);
-            if let (Some(token), Some(id)) = (token, id) {
-                self.0.insert(token, id, known.limits.remembered);
+            if let (Some(token), Some(id)) = (token, &message.id) {
+                self.0.insert(token, id.clone(), known.limits.remembered);
             }
-        }
+        });
     }
 
     /// Judges the notifications on the stream of an ordinary request.
@@ -44,9 +43,10 @@ impl Tokens {
         if !exchange.response.carries_requests() || listens {
             return;
         }
-        for (envelope, kind) in event.sound_messages() {
+        event.each_sound_message(|message, kind| {
+            let envelope = &message.envelope;
             if kind == MessageKind::Notification
-                && let Some((what, owner)) = self.unrelated(&envelope, exchange, known)
+                && let Some((what, owner)) = self.unrelated(envelope, exchange, known)
             {
                 notes.note(
                     Fault::new(&UNRELATED, what)
@@ -55,7 +55,7 @@ impl Tokens {
                         .help("send it on the stream of the request it belongs to"),
                 );
             }
-        }
+        });
     }
 
     /// Returns why a notification does not belong here, and the line of the request it belongs to.
