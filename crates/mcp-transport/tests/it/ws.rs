@@ -393,7 +393,7 @@ async fn an_idle_conversation_gives_way_to_a_new_client() {
     let lost = next(&first).await.unwrap_err();
     assert!(matches!(&lost, TransportError::Lost(why) if why.contains("1013")), "{lost:?}");
     let lost = next(&first_server).await.unwrap_err();
-    assert!(matches!(&lost, TransportError::Lost(why) if why.contains("place")), "{lost:?}");
+    assert!(matches!(&lost, TransportError::Lost(why) if why.contains("make room")), "{lost:?}");
     for (client, server) in others {
         client.send(message("still here")).await.unwrap();
         assert_eq!(next(&server).await, Ok(Some("still here".to_owned())));

@@ -176,7 +176,7 @@ async fn a_cancellation_in_a_separate_exchange_violates_only_a_rule_of_http() {
     let text = r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#;
     let reply = within(post(to, &headers, text)).await;
     assert_eq!(reply.status, 202, "{reply:?}");
-    assert_eq!(*findings.lock().unwrap(), ["a cancellation is posted"]);
+    assert_eq!(*findings.lock().unwrap(), ["the client sends `notifications/cancelled` over HTTP"]);
 }
 
 #[tokio::test]
