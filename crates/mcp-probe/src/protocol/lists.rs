@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{codes, features::completable, probe};
 use crate::{
-    Needs, Probe, Stop,
+    Needs, Probe, Stage, Stop,
     discover::{LISTS, Listing, all_pages, read_pages},
 };
 
@@ -63,12 +63,8 @@ steps!(undeclared, stage => {
     {
         asked.push(("resources/subscribe", json!({ "uri": uri })));
     }
-    if let Some((reference, argument)) = completable(stage).into_iter().next()
-        && stage.revision() >= Revision::V2025_03_26
-        && !offer.has("/completions")
-    {
-        let argument = json!({ "name": argument, "value": "" });
-        asked.push(("completion/complete", json!({ "ref": reference, "argument": argument })));
+    if stage.revision() >= Revision::V2025_03_26 && !offer.has("/completions") {
+        asked.extend(completed(stage).await?);
     }
     if asked.is_empty() {
         return Err(Stop::Skip("everything is declared".to_owned()));
@@ -78,9 +74,8 @@ steps!(undeclared, stage => {
         let reply = talk.request(method, params).await?;
         let is_empty = reply.result().is_some_and(|result| {
             let members = result.as_object().into_iter().flatten().map(|(_, value)| value);
-            let values = result.pointer("/completion/values");
-            let mut lists = members.chain(values).filter_map(Value::as_array);
-            method != "resources/subscribe" && lists.all(Vec::is_empty)
+            let mut lists = members.filter_map(Value::as_array);
+            method.ends_with("/list") && lists.all(Vec::is_empty)
         });
         if is_empty {
             // Many servers answer undeclared methods with empty lists.
@@ -88,6 +83,30 @@ steps!(undeclared, stage => {
         }
     }
 });
+
+/// A request that is answered with completions, though none are declared. Many servers answer with
+/// none at all.
+async fn completed(stage: &mut Stage) -> Result<Option<(&'static str, Value)>, Stop> {
+    let completable = completable(stage);
+    if completable.is_empty() {
+        return Ok(None);
+    }
+    let talk = stage.clean().await?;
+    talk.disregard();
+    for (reference, argument) in completable {
+        let argument = json!({ "name": argument, "value": "" });
+        let params = json!({ "ref": reference, "argument": argument });
+        let reply = talk.request("completion/complete", params.clone()).await?;
+        let values = reply.result().and_then(|result| result.pointer("/completion/values"));
+        if values.and_then(Value::as_array).is_some_and(|values| !values.is_empty()) {
+            return Ok(Some(("completion/complete", params)));
+        }
+        if reply.error_code() == Some(-32601) {
+            break;
+        }
+    }
+    Ok(None)
+}
 
 steps!(pages, stage => {
     let talk = stage.shared().await?;
