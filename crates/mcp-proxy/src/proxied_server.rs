@@ -50,6 +50,8 @@ pub struct ProxiedServerSettings {
     pub room: MemoryBudget,
     /// How long an HTTP server may take to begin its answer. Default: 10 min.
     pub answer_timeout: Duration,
+    /// How long a client may pause within a body that is forwarded to an HTTP server. Default: 60 s.
+    pub body_stall: Duration,
     /// Maximum number of server processes, or of connections to a server. Default: 100.
     pub max_children: usize,
     /// How long a server process may take to exit after its input was closed. Default: 5 s.
@@ -76,6 +78,7 @@ impl Default for ProxiedServerSettings {
             max_message: 16 << 20,
             room: MemoryBudget::new(256 << 20),
             answer_timeout: Duration::from_secs(600),
+            body_stall: Duration::from_secs(60),
             max_children: 100,
             exit_wait: Duration::from_secs(5),
             name: None,
@@ -264,6 +267,7 @@ impl ProxiedServerSettings {
             secure: self.secure,
             shows_server: self.shows_server,
             answer_timeout: self.answer_timeout,
+            body_stall: self.body_stall,
             max_body: self.max_message,
             room: self.room.clone(),
             name: self.name.clone(),

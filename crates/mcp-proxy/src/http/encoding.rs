@@ -236,8 +236,8 @@ mod tests {
     fn a_bomb_in_a_stream_is_given_up_in_time() {
         let mut given = 0;
         let mut decoder = StreamDecoder::new(Encoding::Brotli);
-        let decoded = decoder.push(BROTLI_BOMB, |text| given += text.len());
-        assert_eq!(decoded, Err(DecodeError::TooLong));
+        let pushed = decoder.push(BROTLI_BOMB, |text| given += text.len());
+        assert_eq!(pushed, Err(DecodeError::TooLong));
         assert!(given as u64 <= FREE + BROTLI_BOMB.len() as u64 * MAX_GROWTH, "{given}");
         assert!(decoder.inner.text().bytes.capacity() < 64 << 20);
     }

@@ -33,6 +33,7 @@ use super::{
     events::{JudgedEvents, PassingEvents, event_with},
     exchange::{Exchange, OverTls, PassingRequest, PassingResponse, response_part},
     headers::remove_hop_by_hop,
+    patience::Patience,
     tee::Tee,
     upstream::{Failure, Upstream},
 };
@@ -63,6 +64,8 @@ pub struct GatewaySettings {
     pub room: MemoryBudget,
     /// How long the server may take to begin its answer. Default: 10 min.
     pub answer_timeout: Duration,
+    /// How long a client may send nothing of a body that it has begun. Default: 60 s.
+    pub body_stall: Duration,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
     /// When to stop. Default: never.
@@ -79,6 +82,7 @@ impl Default for GatewaySettings {
             max_body: 16 << 20,
             room: MemoryBudget::new(256 << 20),
             answer_timeout: Duration::from_secs(600),
+            body_stall: Duration::from_secs(60),
             name: None,
             drain: Drain::default(),
         }
@@ -204,6 +208,7 @@ impl Inner {
     async fn pass(&self, exchange: Exchange, request: Request<Incoming>) -> Response<ProxyBody> {
         let (head, body) = request.into_parts();
         let passing = PassingRequest::new(exchange.clone(), &head);
+        let body = Patience::new(body, self.settings.body_stall);
         let mut body = Tee::new(body, passing.clone());
         // Read a short body first: a server cannot use half a message, and the error needs the id
         // even if there is no server.
@@ -235,6 +240,7 @@ impl Inner {
         request: Request<Incoming>,
     ) -> Response<ProxyBody> {
         let (head, body) = request.into_parts();
+        let body = Patience::new(body, self.settings.body_stall);
         let limit = exchange.limit();
         let Whole { text: body, held } = match read_whole(body, limit, exchange.room()).await {
             Ok(whole) => whole,
@@ -321,9 +327,10 @@ impl Inner {
 
 /// Logs why a request was not answered, unless that is up to its client.
 fn warn_of(failure: &Failure) {
-    match failure {
-        Failure::Unfinished => tracing::debug!(%failure, "a request was not answered"),
-        _ => tracing::warn!(%failure, "a request was not answered"),
+    if matches!(failure, Failure::Unfinished) {
+        tracing::debug!(%failure, "a request was not answered");
+    } else {
+        tracing::warn!(%failure, "a request was not answered");
     }
 }
 

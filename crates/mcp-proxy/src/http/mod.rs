@@ -16,6 +16,7 @@ mod exchange;
 mod forwarding;
 mod gateway;
 mod headers;
+mod patience;
 mod seal;
 mod tee;
 mod token;

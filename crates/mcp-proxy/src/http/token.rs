@@ -3,8 +3,10 @@ use http::{HeaderMap, header::AUTHORIZATION};
 /// Whether a request has the required token.
 pub(crate) fn has_token(headers: &HeaderMap, token: &str) -> bool {
     let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let sent = sent.and_then(|value| value.strip_prefix("Bearer "));
-    sent.is_some_and(|sent| is_same(sent.as_bytes(), token.as_bytes()))
+    let Some((scheme, sent)) = sent.and_then(|value| value.split_once(' ')) else { return false };
+    // The name of a scheme may be in upper or lower case.
+    scheme.eq_ignore_ascii_case("bearer")
+        && is_same(sent.trim_start_matches(' ').as_bytes(), token.as_bytes())
 }
 
 /// Compares secrets in constant time.

@@ -1,5 +1,7 @@
 //! Servers that fail, and clients that may not ask.
 
+use std::time::Duration;
+
 use mcp_proxy::{Access, Policy, ProxiedServerSettings, http::Upstream};
 use serde_json::Value;
 use tokio::{
@@ -60,6 +62,25 @@ async fn a_client_that_breaks_off_is_not_the_servers_fault() {
 }
 
 #[tokio::test]
+async fn a_client_that_stalls_in_the_middle_of_a_body_is_not_waited_for() {
+    let mut settings = ProxiedServerSettings::default();
+    settings.body_stall = Duration::from_millis(50);
+    let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
+    for policy in [Policy::observe(), Policy::enforce()] {
+        for body in ["Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n5\r\n{"] {
+            let (upstream, serving) = raw_server(usize::MAX, Vec::new()).await;
+            let proxy = Proxy::with(upstream, policy.clone(), &settings).await;
+            let (status, text) =
+                parts(&raw_client(proxy.address, format!("{head}{body}").as_bytes()).await);
+            assert_eq!(status, 400, "{text}");
+            assert!(text.contains("the body has broken off"), "{text}");
+            proxy.stop().await;
+            serving.abort();
+        }
+    }
+}
+
+#[tokio::test]
 async fn each_side_is_talked_to_in_our_version_of_http() {
     let answer = "HTTP/1.0 202 Accepted\r\n\r\n";
     let old = String::from_utf8(post(PING, "")).unwrap().replace("HTTP/1.1", "HTTP/1.0");
@@ -104,7 +125,7 @@ async fn foreign_hosts_and_pages_and_wrong_tokens_are_refused() {
         assert_eq!(status, expected, "{headers}");
     }
     assert!(!serving.is_finished());
-    raw_client(proxy.address, &post(PING, "Authorization: Bearer right\r\n")).await;
+    raw_client(proxy.address, &post(PING, "Authorization: bearer right\r\n")).await;
     let received = String::from_utf8(serving.await.unwrap()).unwrap();
     assert!(!received.contains("right"), "the token was passed on: {received}");
     proxy.stop().await;

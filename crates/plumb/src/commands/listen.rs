@@ -2,8 +2,18 @@
 
 use std::net::ToSocketAddrs as _;
 
-/// Whether an address is loopback only. An address that does not resolve counts as local: nothing
-/// can reach it.
-pub(super) fn is_local(address: &str) -> bool {
-    address.to_socket_addrs().is_ok_and(|mut found| found.all(|found| found.ip().is_loopback()))
+use crate::failure::Failure;
+
+/// Whether an address is loopback only.
+///
+/// # Errors
+///
+/// If the address does not resolve.
+pub(super) fn is_local(address: &str) -> anyhow::Result<bool> {
+    let found = address.to_socket_addrs().map_err(|error| {
+        Failure::new(format!("could not listen on {address}"))
+            .because(error)
+            .hint("an address is like 127.0.0.1:8900 or [::1]:8900")
+    })?;
+    Ok(found.into_iter().all(|found| found.ip().is_loopback()))
 }

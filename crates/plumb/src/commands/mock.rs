@@ -29,7 +29,7 @@ use crate::{
 pub(crate) fn mock(args: &MockArgs) -> anyhow::Result<Outcome> {
     if let Some(address) = args.listen.as_deref()
         && !args.insecure
-        && !is_local(address)
+        && !is_local(address)?
     {
         return Err(Failure::new(format!("`{address}` can be reached from other machines"))
             .hint("listen on 127.0.0.1, or add --insecure")

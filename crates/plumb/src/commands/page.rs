@@ -31,7 +31,7 @@ const POLL: Duration = Duration::from_millis(200);
 impl Page {
     /// Binds an address, which must be on this machine unless `insecure`.
     pub(super) fn bind(address: &str, insecure: bool) -> anyhow::Result<Page> {
-        let is_local = is_local(address);
+        let is_local = is_local(address)?;
         if !insecure && !is_local {
             return Err(Failure::new(format!("`{address}` can be reached from other machines"))
                 .hint("serve the page on 127.0.0.1, or add --insecure")

@@ -80,6 +80,8 @@ fn a_recording_that_cannot_be_served_is_a_failure() {
     place.run(&limited).exits(2).complains("more than 0 bytes");
     let open = ["mock", "trace.jsonl", "--listen", "0.0.0.0:0"];
     place.run(&open).exits(2).complains("can be reached from other machines");
+    let nowhere = ["mock", "trace.jsonl", "--listen", "127.0.0.1:99999"];
+    place.run(&nowhere).exits(2).complains("could not listen on 127.0.0.1:99999");
 }
 
 /// A mock that serves HTTP.

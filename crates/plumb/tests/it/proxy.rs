@@ -118,6 +118,7 @@ fn the_exit_code_is_that_of_the_server() {
         let args = [&["proxy"], listening, &["--", "no-such-server"]].concat();
         let Run { code, stdout, stderr } = place.run(&args);
         assert_eq!((code, stdout.as_str()), (Some(2), ""));
+        assert!(!stderr.contains("0 messages"), "{stderr}");
         let expected = "cannot start `no-such-server`: there is no such program";
         assert!(stderr.contains(expected), "{stderr}");
     }

@@ -46,7 +46,7 @@ impl ListenerPlan {
     pub(super) fn new(address: &str, args: &ProxyArgs) -> anyhow::Result<ListenerPlan> {
         let token = args.auth_token_file.as_deref().map(secrets::token).transpose()?;
         let is_closed = token.is_some() || args.client_ca.is_some();
-        if !is_closed && !args.insecure && !is_local(address) {
+        if !is_closed && !args.insecure && !is_local(address)? {
             return Err(Failure::new(format!("`{address}` can be reached from other machines"))
                 .hint(
                     "require a token with --auth-token-file or certificates with --client-ca, or \

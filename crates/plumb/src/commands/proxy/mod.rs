@@ -108,7 +108,10 @@ fn run(
     let ending = Ending { drain, open };
     let outcome = pass(args, servers, (&mut taps, &admin), limits.message_bytes, (ending, sharing));
     let (counts, records) = taps.finish();
-    report.finish(&counts, &records);
+    // What has not begun has come to nothing.
+    if outcome.is_ok() || counts.lines > 0 {
+        report.finish(&counts, &records);
+    }
     spans.finish(verbosity);
     outcome
 }
