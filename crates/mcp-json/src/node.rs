@@ -244,18 +244,16 @@ impl<'a> Node<'a> {
     #[inline(never)]
     fn find(self, key: &str, fingerprint: Fingerprint) -> Option<Node<'a>> {
         let mut below = Below::new(self, Tag::Object);
-        while let [name, value, ..] = below.entries {
+        while let Some((name, value)) = below.next_pair() {
             if name.fingerprint() == fingerprint.0 {
                 // The fingerprint matches, so nearly always this is the member.
                 let is_plain = !name.is_escaped() && !self.document.has_duplicate_keys();
                 let content = name.content(self.document.input());
                 if is_plain && same_bytes(content, key.as_bytes()) {
-                    below.skip(value);
                     return Some(below.node(value));
                 }
                 return self.find_last(key, fingerprint);
             }
-            below.skip(value);
         }
         None
     }
@@ -352,9 +350,11 @@ impl fmt::Debug for Node<'_> {
 #[derive(Debug, Clone)]
 struct Below<'a> {
     document: &'a Document<'a>,
+    /// The entries of the document up to the end of the container. An entry has the index of the next
+    /// one in the document, so a single index is enough to step through them.
     entries: &'a [Entry],
-    /// The index of the first of them.
-    index: u32,
+    /// The index of the next one.
+    next: u32,
 }
 
 impl<'a> Below<'a> {
@@ -363,10 +363,9 @@ impl<'a> Below<'a> {
     fn new(node: Node<'a>, container: Tag) -> Below<'a> {
         let Node { document, entry } = node;
         if entry.tag != container {
-            return Below { document, entries: &[], index: 0 };
+            return Below { document, entries: &[], next: 0 };
         }
-        let index = node.index() + 1;
-        Below { document, entries: document.entries(index, entry.past()), index }
+        Below { document, entries: document.entries(0, entry.past()), next: node.index() + 1 }
     }
 
     #[inline]
@@ -374,14 +373,28 @@ impl<'a> Below<'a> {
         Node::new(self.document, entry)
     }
 
-    /// Continues after `value`, which is the first or second entry.
+    /// The next value.
     #[inline]
-    fn skip(&mut self, value: &Entry) {
+    fn next_value(&mut self) -> Option<&'a Entry> {
+        self.next_at(self.next)
+    }
+
+    /// The next member: its name and its value.
+    #[inline]
+    fn next_pair(&mut self) -> Option<(&'a Entry, &'a Entry)> {
+        let name = self.next;
+        let value = self.next_at(name + 1)?;
+        Some((self.entries.get(name as usize)?, value))
+    }
+
+    /// The value at this index; continues after it.
+    #[inline]
+    fn next_at(&mut self, index: u32) -> Option<&'a Entry> {
+        let value = self.entries.get(index as usize)?;
         #[cfg(feature = "testing")]
         crate::testing::count_step();
-        let skipped = value.past() - self.index;
-        self.index = value.past();
-        self.entries = self.entries.get(skipped as usize..).unwrap_or_default();
+        self.next = value.past();
+        Some(value)
     }
 }
 
@@ -396,8 +409,7 @@ impl<'a> Iterator for Elements<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<Node<'a>> {
-        let [element, ..] = self.below.entries else { return None };
-        self.below.skip(element);
+        let element = self.below.next_value()?;
         Some(self.below.node(element))
     }
 }
@@ -413,8 +425,7 @@ impl<'a> Iterator for Members<'a> {
 
     #[inline]
     fn next(&mut self) -> Option<(Node<'a>, Node<'a>)> {
-        let [name, value, ..] = self.below.entries else { return None };
-        self.below.skip(value);
+        let (name, value) = self.below.next_pair()?;
         Some((self.below.node(name), self.below.node(value)))
     }
 }

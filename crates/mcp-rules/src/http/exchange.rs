@@ -195,13 +195,11 @@ impl Exchange {
 
 fn posted(event: &Observation<'_>) -> Vec<Posted> {
     let posted = |message: &CarriedMessage<'_>| Posted::of(message, event.revision);
-    match event.single {
-        Some(single) => posted(single).into_iter().collect(),
-        None => {
-            let entries = event.message.into_iter().flat_map(Node::elements).take(MAX_POSTED);
-            entries.filter_map(|entry| posted(&CarriedMessage::of(entry))).collect()
-        }
+    if let Some(single) = event.single {
+        return posted(single).into_iter().collect();
     }
+    let entries = event.message.into_iter().flat_map(Node::elements).take(MAX_POSTED);
+    entries.filter_map(|entry| posted(&CarriedMessage::of(entry))).collect()
 }
 
 impl Posted {
