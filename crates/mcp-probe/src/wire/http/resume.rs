@@ -6,7 +6,7 @@ use std::{sync::Arc, time::Duration};
 use mcp_core::Era;
 use serde_json::Value;
 
-use super::{Http, HttpRequest, PoisonError, Shared};
+use super::{Http, HttpRequest, Mutex, PoisonError, Shared};
 
 /// How long to wait if the server does not say.
 const WAIT: Duration = Duration::from_millis(200);
@@ -29,7 +29,7 @@ impl Shared {
             }
             let Some(after) = self.last_event_id(exchange) else { return };
             tokio::time::sleep(retry.unwrap_or(WAIT).min(self.limits.answer / 4)).await;
-            let http = Http { shared: Arc::clone(self), tasks: Default::default() };
+            let http = Http { shared: Arc::clone(self), tasks: Mutex::default() };
             let get = http.get().with("Last-Event-ID", &after);
             let next = self.next_exchange();
             let line = self.record_request(next, &get);
