@@ -93,7 +93,7 @@ async fn an_id_of_another_type_is_said_to_be_one() {
     let Some((browser, _live, calls)) = shown(&["id-of-another-type"]).await else { return };
     browser.select(calls[0] + 1).await;
     let card = browser.card("response-id-type-mismatch").await;
-    assert!(card.contains("another type"), "{card}");
+    assert!(card.contains("except for its type"), "{card}");
     browser.find(&format!("button[data-related='{}']", calls[0])).await;
     browser.end().await;
 }

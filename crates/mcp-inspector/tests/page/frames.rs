@@ -77,7 +77,7 @@ async fn a_faulty_conversation_is_shown_row_by_row() {
     // A wrong id is linked with the request that is still open, and `p` leads back.
     browser.click("tr[data-number='10']").await;
     let card = browser.find("plumb-finding-card[data-rule='response-id-type-mismatch']").await;
-    assert!(card.text().await.unwrap().contains("another type"));
+    assert!(card.text().await.unwrap().contains("except for its type"));
     browser.click("button[data-related='9']").await;
     browser.until("document.querySelector('tr[aria-selected=true]').dataset.number === '9'").await;
 
@@ -131,7 +131,7 @@ async fn keys_filters_and_reloads_keep_their_promises() {
     browser.filter("colour:red").await;
     let alert =
         browser.until("document.querySelector('plumb-filter-bar [role=alert]').textContent").await;
-    assert!(alert.as_str().unwrap().contains("no term \"colour:\""));
+    assert!(alert.as_str().unwrap().contains("unknown term \"colour:\""));
 
     // A reload shows the same frame through the same filter, and new frames come by themselves.
     browser.filter("method:tools/call").await;
