@@ -251,7 +251,7 @@ impl Tap {
     pub fn new(engine: Arc<Engine>, settings: TapSettings) -> Tap {
         let TapSettings { policy, revision, recorder, watchers, backlog, store } = settings;
         let backlog = if backlog == 0 { DEFAULT_BACKLOG } else { backlog };
-        let limits = engine.settings().limits.clone();
+        let limits = engine.settings().limits;
         let judging = Arc::clone(&engine);
         let rules = Rules { engine: judging, policy: policy.clone() };
         let journal = Journal::new(rules, revision, recorder, watchers);
