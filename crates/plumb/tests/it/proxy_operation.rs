@@ -393,7 +393,7 @@ fn everything_on_standard_error_can_be_json() {
     proxy.say(BAD);
     proxy.hear();
     proxy.signal("-HUP");
-    let mut said = proxy.told("read again");
+    let mut said = proxy.told("settings reloaded");
     drop(proxy.stdin);
     proxy.errors.read_to_string(&mut said).unwrap();
     for line in said.lines() {
