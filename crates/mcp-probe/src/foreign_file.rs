@@ -1,22 +1,22 @@
-//! A file that every Unix machine has and no resource should give away.
+//! A file that every Unix machine has and no resource should serve.
 
 use serde_json::Value;
 
 use crate::Reply;
 
-/// The way there from any folder.
+/// Its path from any folder.
 pub(crate) const PATH: &str = "../../../../../../../../../../../../etc/passwd";
 /// Its URI.
 pub(crate) const URI: &str = "file:///etc/passwd";
 
-/// Whether an answer to `resources/read` shows it.
+/// Whether a response to `resources/read` contains it.
 pub(crate) fn is_shown(reply: &Reply) -> bool {
     let contents = reply.result().and_then(|result| result["contents"].as_array());
     let texts = contents.into_iter().flatten().filter_map(|one| one["text"].as_str());
     texts.into_iter().any(has_account)
 }
 
-/// Whether a text has the line of the account that they all have.
+/// Whether a text has the line of the root account, which every such file has.
 fn has_account(text: &str) -> bool {
     text.lines().any(|line| {
         let mut fields = line.split(':');
@@ -24,7 +24,7 @@ fn has_account(text: &str) -> bool {
     })
 }
 
-/// Whether something that is listed may be such a file.
+/// Whether a listed resource or template may refer to files.
 pub(crate) fn is_about_files(entry: &Value) -> bool {
     let uri = entry["uri"].as_str().or(entry["uriTemplate"].as_str()).unwrap_or_default();
     let scheme = uri.split(':').next().unwrap_or_default();

@@ -1,5 +1,5 @@
-//! Streams of a POST that end before the answer has come: up to 2025-11-25 a server may close the
-//! connection at any time and keep the answer for a client that asks again.
+//! Resumes the stream of a POST that ends before the answer: up to 2025-11-25 a server may close the
+//! connection at any time and keep the answer for a client that reconnects.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,14 +8,14 @@ use serde_json::Value;
 
 use super::{Http, HttpRequest, Mutex, PoisonError, Shared};
 
-/// How long to wait if the server does not say.
+/// Delay before a stream is resumed, if the server sends no `retry`.
 const WAIT: Duration = Duration::from_millis(200);
-/// How often a stream is resumed.
+/// Maximum number of times a stream is resumed.
 const TIMES: usize = 50;
 
 impl Shared {
-    /// Asks for the rest of the stream that has answered `request` until the answer has come, as
-    /// long as the server gives ids to go on from.
+    /// Resumes the stream that began to answer `request` until the answer arrives, as long as the
+    /// server sends event ids to resume from.
     pub(super) async fn resume(
         self: &Arc<Self>,
         mut exchange: u64,
@@ -52,7 +52,7 @@ impl Shared {
         Some(message.get("id")?.to_string())
     }
 
-    /// The id of the last event that has come in an exchange.
+    /// The id of the last event received in an exchange.
     fn last_event_id(&self, exchange: u64) -> Option<String> {
         let seen = self.event_ids.lock().unwrap_or_else(PoisonError::into_inner);
         let last = seen.iter().rev().find(|(other, ..)| *other == exchange);
