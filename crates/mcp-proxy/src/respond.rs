@@ -184,7 +184,7 @@ fn answer(message: Node<'_>, refusal: &Refusal) -> Option<(Direction, JsonRpcRes
     Some((direction, response(id, direction.of(JsonRpcError::of_refusal(refusal)))))
 }
 
-/// On which side somebody waits for an answer in place of a message, and with which id.
+/// The side that needs an answer in place of a message, and the id of that answer.
 fn waiting(message: Node<'_>) -> Option<(Direction, Option<JsonRpcId>)> {
     let envelope = Envelope::of(message);
     let id = envelope.readable_id();
@@ -251,7 +251,7 @@ mod tests {
         let mut whole = refusing(&[None]);
         let both = format!("[{REFUSED},{}]", REFUSED.replace("1,", "2.0,"));
         check(&format!("[{call},{other}]"), &whole, &both, "");
-        // However many entries there are, they are told in few words.
+        // Errors stay short, however many entries there are.
         whole.refusals[0].findings = vec![Json::parse(r#"{"rule":"limit"}"#.to_owned()).unwrap()];
         let told = |text: &str| Replacement::of(text.as_bytes(), &whole).to_sender.unwrap();
         let both = told(&format!("[{call},{other}]"));

@@ -223,7 +223,7 @@ impl Engine {
         self.judge_whole(&envelope, envelope.is_valid(), &context, findings);
     }
 
-    /// Judges a message that was read before.
+    /// Judges a message whose envelope was already read.
     pub(crate) fn judge_read(
         &self,
         read: &CarriedMessage<'_>,
@@ -233,8 +233,8 @@ impl Engine {
         self.judge_whole(&read.envelope, read.sound.is_some(), context, findings);
     }
 
-    /// Judges a message that is not a batch, including its text. `is_valid` is what its envelope
-    /// says of itself.
+    /// Judges a message that is not a batch, including its text. `is_valid` is the result of
+    /// [`Envelope::is_valid`].
     fn judge_whole(
         &self,
         envelope: &Envelope<'_>,

@@ -8,8 +8,7 @@ pub(crate) fn id_of(ends: &MessageEnds) -> Option<JsonRpcId> {
     first_id(ends.start()).or_else(|| last_id(ends.end()))
 }
 
-/// Whether a message that was too long is a request or a response, and its id, if its beginning and
-/// its end leave no doubt.
+/// The kind and the id of an overlong message, if its beginning and end leave no doubt.
 pub(crate) fn kind_of(ends: &MessageEnds) -> Option<(MessageKind, JsonRpcId)> {
     let members = members(ends.start());
     let kind = members.iter().find_map(|(name, _)| match *name {
@@ -21,7 +20,7 @@ pub(crate) fn kind_of(ends: &MessageEnds) -> Option<(MessageKind, JsonRpcId)> {
     Some((kind, first.or_else(|| closing_id(ends.end()))?))
 }
 
-/// The members at the beginning of an object: their names, and what follows these.
+/// The members at the beginning of an object: each name with the text that follows it.
 fn members(text: &[u8]) -> Vec<(&[u8], &[u8])> {
     let mut found = Vec::new();
     let (mut depth, mut rest) = (0_usize, text.trim_ascii_start());
@@ -47,7 +46,7 @@ fn members(text: &[u8]) -> Vec<(&[u8], &[u8])> {
     found
 }
 
-/// How many bytes there are before the closing quote.
+/// Number of bytes before the closing quote.
 fn string_length(text: &[u8]) -> Option<usize> {
     let mut at = 0;
     loop {

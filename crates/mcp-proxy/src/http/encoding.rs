@@ -77,8 +77,8 @@ enum Inner {
     Brotli(Box<DecompressorWriter<Text>>),
 }
 
-/// What was decoded and not handed out yet. It refuses what there is no room for: a few bytes of
-/// Brotli can stand for hundreds of megabytes.
+/// Decoded text that was not handed out yet. Writing beyond its limit fails, because a few bytes of
+/// Brotli can expand to hundreds of megabytes.
 #[derive(Default)]
 struct Text {
     bytes: Vec<u8>,
@@ -224,7 +224,7 @@ mod tests {
         assert_eq!(Encoding::Gzip.decode(&bomb, 1000), Err(DecodeError::TooLong));
     }
 
-    /// 64 MiB of zeros, as Brotli compresses them: copies of what came before.
+    /// 64 MiB of zeros, compressed with Brotli.
     const BROTLI_BOMB: &[u8] = &[
         0xcf, 0xff, 0xff, 0x7f, 0xf8, 0x27, 0x00, 0xe2, 0xb1, 0x40, 0x20, 0xf7, 0xfe, 0x9f, 0xff,
         0xff, 0xff, 0xf0, 0x4f, 0x00, 0xc4, 0x61, 0x01, 0x80, 0xee, 0xfd, 0x3f, 0xff, 0xff, 0xff,

@@ -287,7 +287,7 @@ impl<B> Drop for JudgedEvents<B> {
 #[derive(Debug, PartialEq, Eq)]
 enum Block {
     Whole(Bytes),
-    /// An event that was not kept.
+    /// An event that was too long to be kept.
     TooLong {
         length: u64,
         ends: MessageEnds,
@@ -382,14 +382,14 @@ impl Blocks {
         if self.text.len() > self.limit || self.overlong.is_some() {
             let text = std::mem::take(&mut self.text).freeze();
             let overlong = self.overlong.get_or_insert_with(|| Overlong::new(self.limit));
-            // It has no blank line, and so no event, yet.
+            // Without a blank line there is no event yet.
             let _ = overlong.push(text);
             self.seen = 0;
         }
         None
     }
 
-    /// How many bytes are kept.
+    /// Number of bytes kept.
     fn held(&self) -> usize {
         self.text.len() + self.overlong.as_ref().map_or(0, |overlong| overlong.decoder.held())
     }
@@ -428,7 +428,7 @@ mod tests {
         let long = "x".repeat(2000);
         check(&["data: ", &long, "\n\na\n\n"], &["<2008>", "a\n\n"]);
         check(&[": ", &long, "\ndata: a\n\nb\n\n"], &["<2012>", "b\n\n"]);
-        // Nobody waits for a comment.
+        // Comments need no answer.
         check(&[": ", &long, "\n", "\na\n\n"], &["a\n\n"]);
     }
 }

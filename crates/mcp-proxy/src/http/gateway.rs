@@ -64,7 +64,7 @@ pub struct GatewaySettings {
     pub room: MemoryBudget,
     /// How long the server may take to begin its answer. Default: 10 min.
     pub answer_timeout: Duration,
-    /// How long a client may send nothing of a body that it has begun. Default: 60 s.
+    /// How long a client may pause within a body. Default: 60 s.
     pub body_stall: Duration,
     /// The name of the server in recordings, if there are several.
     pub name: Option<Arc<str>>,
@@ -143,7 +143,7 @@ impl Inner {
         }
         let is_judged = self.tap.enforces_on(Side::Client);
         if is_judged {
-            // What does not reach the server must not make a request valid.
+            // Headers that do not reach the server must not make a request valid.
             remove_hop_by_hop(request.headers_mut());
         }
         let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
@@ -319,13 +319,13 @@ impl Inner {
             let reason = "it switches to another protocol, and nobody has asked for that";
             return Err(Failure::Broken(reason.into()));
         }
-        // The version is that of a connection, and this one is ours.
+        // The version belongs to the connection, which is our own.
         *response.version_mut() = Version::HTTP_11;
         Ok(response)
     }
 }
 
-/// Logs why a request was not answered, unless that is up to its client.
+/// Logs why a request was not answered, unless its client is at fault.
 fn warn_of(failure: &Failure) {
     if matches!(failure, Failure::Unfinished) {
         tracing::debug!(%failure, "a request was not answered");

@@ -10,13 +10,13 @@ use tokio::time::{Sleep, sleep};
 
 use super::body::BoxError;
 
-/// A body that breaks off if nothing of it comes for too long: whoever sends half of one must not
-/// keep a connection for ever.
+/// A body that fails if it stalls for too long, so that half a body cannot hold a connection
+/// forever.
 #[derive(Debug)]
 pub(super) struct Patience<B> {
     body: B,
     limit: Duration,
-    /// While it is waited for.
+    /// Set while a read is pending.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

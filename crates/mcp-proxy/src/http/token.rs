@@ -4,7 +4,7 @@ use http::{HeaderMap, header::AUTHORIZATION};
 pub(crate) fn has_token(headers: &HeaderMap, token: &str) -> bool {
     let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok());
     let Some((scheme, sent)) = sent.and_then(|value| value.split_once(' ')) else { return false };
-    // The name of a scheme may be in upper or lower case.
+    // The scheme is case-insensitive.
     scheme.eq_ignore_ascii_case("bearer")
         && is_same(sent.trim_start_matches(' ').as_bytes(), token.as_bytes())
 }

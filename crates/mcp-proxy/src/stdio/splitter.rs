@@ -15,7 +15,7 @@ pub(crate) enum Line<'a> {
 pub(crate) struct Splitter {
     limit: usize,
     partial: Vec<u8>,
-    /// The current line, if it is too long to be kept: its length, how it begins and how it ends.
+    /// The length and both ends of the current line, if it is too long to be kept.
     overlong: Option<(u64, MessageEnds)>,
 }
 

@@ -32,7 +32,7 @@ pub(super) enum Item {
         opcode: Opcode,
         text: Bytes,
     },
-    /// A message beyond the limit, of which nothing is kept but how it begins and ends.
+    /// A message beyond the limit, of which only the beginning and the end are kept.
     TooLong {
         length: u64,
         ends: Box<MessageEnds>,

@@ -70,7 +70,7 @@ async fn what_the_server_does_not_get_makes_no_request_valid() {
     let request = String::from_utf8(post(body, headers)).unwrap();
     let (upstream, serving) = raw_server(1, json("{}").into()).await;
     let proxy = Proxy::start(upstream, Policy::enforce()).await;
-    // It names headers that concern this connection only.
+    // It names headers that apply to this connection only.
     let hidden = request.replace("Connection: close", "Connection: close, mcp-method");
     let (status, text) = parts(&raw_client(proxy.address, hidden.as_bytes()).await);
     assert_eq!(status, 400, "{text}");

@@ -1,4 +1,4 @@
-//! Lines that are too long to be judged, between standard streams.
+//! Lines too long to be judged, between standard streams.
 
 use std::{
     io::Write,
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 
 use crate::support::Recording;
 
-/// What the client has got.
+/// The output that the client received.
 #[derive(Clone, Default)]
 struct Output(Arc<Mutex<Vec<u8>>>);
 

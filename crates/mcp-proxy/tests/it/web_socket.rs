@@ -304,7 +304,7 @@ async fn what_breaks_the_protocol_does_not_pass_under_enforcement() {
     assert_eq!((&answer["id"], &answer["error"]["code"]), (&json!(5), &json!(-32602)));
     say(&client, &"x".repeat(2000)).await;
     assert!(hear_text(&client).await.contains("too long to be judged"));
-    // If a message that is too long shows whom it is about, they are told by name.
+    // If the ends of an overlong message show its id, the caller gets an error with that id.
     let long = "x".repeat(2000);
     say(&client, &format!(r#"{{"method":"a","params":{{"b":"{long}"}},"id":7}}"#)).await;
     let answer = hear(&client).await;

@@ -11,7 +11,7 @@ pub(crate) trait Exchanges: fmt::Debug {
     /// Whether its request was not observed, or was forgotten.
     fn is_unseen(&self, stream: Option<u64>) -> bool;
 
-    /// Whether nobody can tell which of several clients it belongs to.
+    /// Whether it may belong to any of several clients.
     fn is_anonymous(&self, stream: Option<u64>) -> bool;
 
     /// Whether a response may still come, or might have if the client had stayed.

@@ -25,8 +25,8 @@ pub(crate) struct Past {
 #[derive(Debug, Clone, Serialize, Deserialize)]
 #[serde(from = "Option<Saved>", into = "Option<Saved>")]
 pub(crate) struct PastRequests {
-    /// No request so far has a greater integer for its id, whether it was answered or is open. Beside
-    /// the queue, as a new id then touches nothing else. Unknown once it was saved.
+    /// The greatest integer id of any request so far, answered or open. Kept beside the queue, so that a
+    /// new id touches no other memory. Unknown after a session was restored.
     highest: i64,
     queue: Option<Box<Queue>>,
 }
@@ -70,12 +70,12 @@ impl PastRequests {
         self.queue.as_ref().is_some_and(|queue| queue.forgot)
     }
 
-    /// Whether an id counts on from those of all requests so far, so that none has it.
+    /// Whether an id is greater than those of all requests so far, and therefore new.
     pub(crate) fn is_beyond(&self, id: &RequestId) -> bool {
         id.as_i64().is_some_and(|number| number > self.highest)
     }
 
-    /// Takes in the id of a request that is made.
+    /// Records the id of a new request.
     pub(crate) fn note(&mut self, id: &RequestId) {
         self.highest = self.highest.max(id.as_i64().unwrap_or(i64::MIN));
     }
@@ -134,7 +134,7 @@ fn mark(id: &RequestId) -> u32 {
 
 impl From<Option<Saved>> for PastRequests {
     fn from(saved: Option<Saved>) -> PastRequests {
-        // Those that are open are not known here.
+        // Open requests are not known here.
         let mut past = PastRequests { highest: i64::MAX, queue: None };
         if let Some(Saved { requests, forgot }) = saved {
             for (id, request) in requests {

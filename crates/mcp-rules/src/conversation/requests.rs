@@ -42,7 +42,7 @@ struct OddIds {
 
 impl Asker {
     fn open(&self, id: &RequestId) -> Option<&Request> {
-        // A new id is not looked up: nothing that may be cold is touched.
+        // A new id is not looked up, which avoids touching cold memory.
         if self.past.is_beyond(id) { None } else { self.open.get(id) }
     }
 }

@@ -211,9 +211,9 @@ pub(crate) struct CarriedMessage<'a> {
     pub(crate) envelope: Envelope<'a>,
     /// Its kind; `None` if it violates JSON-RPC and is ignored.
     pub(crate) sound: Option<MessageKind>,
-    /// Its id, if that is one that requests may have.
+    /// Its id, if requests may have such an id.
     pub(crate) id: Option<RequestId>,
-    /// The digest of its text, if it was known to be needed.
+    /// The digest of its text, if it was computed in advance.
     content: Option<u64>,
 }
 
@@ -230,8 +230,8 @@ impl<'a> CarriedMessage<'a> {
         (!body.is_array()).then(|| CarriedMessage::of(body))
     }
 
-    /// The same with the digest of its text: what a server sends over HTTP is compared with what it
-    /// has sent before.
+    /// The same with the digest of its text computed, because messages of a server over HTTP are
+    /// compared with earlier ones.
     pub(crate) fn with_content(self) -> CarriedMessage<'a> {
         CarriedMessage { content: Some(self.content()), ..self }
     }
@@ -261,27 +261,26 @@ pub(crate) struct Observation<'a> {
 }
 
 impl<'a> Observation<'a> {
-    /// What `look` finds in the first message where it finds anything: in the only one, or in those
-    /// of a batch.
+    /// The first result of `look` over its message, or over the entries of a batch.
     #[inline]
     pub(crate) fn find_message<T>(
         &self,
         mut look: impl FnMut(&CarriedMessage<'a>) -> Option<T>,
     ) -> Option<T> {
-        // No iterator: a single message is neither copied nor read again.
+        // Not an iterator, so that a single message is neither copied nor read again.
         match self.single {
             Some(single) => look(single),
             None => self.message?.elements().find_map(|entry| look(&CarriedMessage::of(entry))),
         }
     }
 
-    /// Whether one of its messages is such a one.
+    /// Whether `is_such` holds for any of its messages.
     #[inline]
     pub(crate) fn any_message(&self, is_such: impl Fn(&CarriedMessage<'a>) -> bool) -> bool {
         self.find_message(|message| is_such(message).then_some(())).is_some()
     }
 
-    /// Whether one of its valid messages is such a one.
+    /// Whether `is_such` holds for any of its valid messages.
     #[inline]
     pub(crate) fn any_sound_message(
         &self,

@@ -106,7 +106,7 @@ impl Http {
         }
     }
 
-    /// Makes an exchange the one observed last, which nothing has to look for.
+    /// Makes an exchange the most recent one, so that it need not be looked up.
     pub(crate) fn turn_to(&mut self, number: u64) {
         if self.current.as_ref().is_none_or(|(current, _)| *current != number)
             && let Some(exchange) = self.exchanges.remove(&number)
@@ -172,8 +172,8 @@ impl Http {
         })
     }
 
-    /// Whether nobody can tell which client this exchange belongs to: several have begun a session,
-    /// and the server names none.
+    /// Whether this exchange may belong to any of several clients, because several began a session and
+    /// the server assigned no ids.
     pub(crate) fn is_anonymous(&self, stream: Option<u64>) -> bool {
         let exchange = || self.exchange(stream?);
         self.may_be_shared && exchange().is_some_and(|exchange| self.belongs_to_anyone(exchange))

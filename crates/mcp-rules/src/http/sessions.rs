@@ -359,7 +359,7 @@ impl Sessions {
     }
 }
 
-/// Most ids have nothing to trim, and only those that have are worth decoding.
+/// Only ids with something to trim, which are rare, are decoded.
 fn trimmed(id: &str) -> &str {
     match id.as_bytes() {
         [first, .., last] if first.is_ascii_graphic() && last.is_ascii_graphic() => id,

@@ -82,7 +82,7 @@ impl<'a> Url<'a> {
 
 /// The decoded values of `name` in a form or query.
 pub(super) fn form_values<'a>(form: &'a str, name: &str) -> impl Iterator<Item = Cow<'a, str>> {
-    // Splitting nothing would give one empty parameter, at a cost, and most URLs have no query.
+    // Most URLs have no query, and splitting an empty one would yield one empty parameter.
     let pairs = (!form.is_empty()).then(|| form.split('&')).into_iter().flatten();
     pairs.filter_map(move |pair| {
         let (key, value) = pair.split_once('=').unwrap_or((pair, ""));

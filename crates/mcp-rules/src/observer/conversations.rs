@@ -98,7 +98,7 @@ impl Conversations {
         self.list[place].as_mut().expect("nobody has taken it out")
     }
 
-    /// The conversation that was named last. There must be one.
+    /// The conversation looked up last. There must be one.
     pub(crate) fn last(&mut self) -> &mut Conversation {
         self.list[self.last].as_mut().expect("nobody has taken it out")
     }

@@ -94,7 +94,7 @@ impl Observer<'_> {
         }
     }
 
-    /// The session of a line, ready for what its exchange brings.
+    /// The session of a line, prepared for lookups of the line's exchange.
     fn turn_to(&mut self, line: &HttpLine<'_>) -> &mut Session {
         let name = &line.record.session;
         let conversation = self.kept.conversations.named(name, self.engine, self.kept.info);

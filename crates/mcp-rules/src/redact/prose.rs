@@ -53,8 +53,8 @@ fn after_scheme(text: &[u8], at: usize) -> Option<Found> {
         .then(|| Found { range: start..start + length, is_json: false })
 }
 
-/// The user and the password of a URL whose host begins at `start`. A user without a password is
-/// secret if it looks like a token: `git@` is none.
+/// The user and password of a URL whose host begins at `start`. A user without a password is secret
+/// if it looks like a token, which `git@` does not.
 fn user_info(text: &[u8], start: usize) -> Option<Found> {
     let rest = &text[start..];
     let ends = |byte: &u8| byte.is_ascii_whitespace() || b"/?#\"'<>\\".contains(byte);

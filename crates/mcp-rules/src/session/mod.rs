@@ -115,7 +115,7 @@ impl Session {
     ) -> Context {
         let envelope = &message.envelope;
         let has_version = || envelope.jsonrpc.is_some_and(|version| version.str_eq("2.0"));
-        // What is sound has one; what is not may have one all the same.
+        // A valid message has one; an invalid one may have one as well.
         let kind = message.sound.or_else(|| envelope.kind().filter(|_| has_version()));
         match kind {
             Some(MessageKind::Response) => self.follow_response(criteria, from, message, at),
@@ -399,7 +399,7 @@ impl Session {
         }
         ids::judge(event, &known, notes);
         if !context.foreign {
-            // Each client has declared its own.
+            // Each client declared its own.
             if !(is_anonymous && event.from == Side::Server) {
                 capabilities::judge(event, &known, notes);
             }

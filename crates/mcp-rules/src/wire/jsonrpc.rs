@@ -45,7 +45,7 @@ pub(crate) enum EnvelopeOutcome {
     Void,
 }
 
-/// Judges the envelope of one message. `is_valid` is what [`Envelope::is_valid`] says of it.
+/// Judges the envelope of one message. `is_valid` is the result of [`Envelope::is_valid`].
 pub(crate) fn check(
     envelope: &Envelope<'_>,
     is_valid: bool,

@@ -368,7 +368,7 @@ fn number(at: &str, keywords: &Map<String, Value>) -> Result<Option<NumberRules>
     Ok((!idle).then_some(rules))
 }
 
-/// The first and the last integer within the limits, unless one of these is no integer of 64 bits.
+/// The first and the last integer within the limits, unless one of them does not fit 64 bits.
 fn integers_within(rules: &NumberRules) -> Option<(i64, i64)> {
     let whole = |limit: Option<Number>, otherwise: i64| match limit {
         None => Some(otherwise),

@@ -134,8 +134,8 @@ struct NumberRules {
     maximum: Option<Number>,
     exclusive_minimum: Option<Number>,
     exclusive_maximum: Option<Number>,
-    /// The first and the last integer within the limits, where these are integers too: most numbers
-    /// need no other comparison.
+    /// The first and the last integer within the limits, if both are integers: most numbers need no
+    /// other comparison.
     integers: Option<(i64, i64)>,
 }
 

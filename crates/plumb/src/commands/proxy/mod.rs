@@ -108,7 +108,7 @@ fn run(
     let ending = Ending { drain, open };
     let outcome = pass(args, servers, (&mut taps, &admin), limits.message_bytes, (ending, sharing));
     let (counts, records) = taps.finish();
-    // What has not begun has come to nothing.
+    // Nothing to report if nothing began.
     if outcome.is_ok() || counts.lines > 0 {
         report.finish(&counts, &records);
     }
