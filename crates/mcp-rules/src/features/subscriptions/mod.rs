@@ -264,7 +264,7 @@ impl Subscriptions {
                 // business.
                 let own = subscription.at.stream();
                 let behind = own.is_some() && own == event.at.stream();
-                if behind || !ended.surely_before(event.at) {
+                if behind || !ended.surely_before(event.at) || was_busy(ended, known) {
                     return false;
                 }
                 Fault::new(&ID_UNKNOWN, format!("the subscription {id} has ended"))
@@ -374,6 +374,14 @@ fn check_result_id(id: &RequestId, result: Node<'_>, event: &Event<'_>, notes: &
 }
 
 /// Checks that progress and logs belong to a request of their own.
+/// Whether a request that is still open may have been in flight when a subscription ended: the change
+/// it makes may have been reported to the subscription before the server knew of the end.
+fn was_busy(ended: Moment, known: &Known<'_>) -> bool {
+    let open = known.requests.iter_open(Side::Client).take(MAX_SUBSCRIPTIONS);
+    open.filter(|(_, request)| request.name.as_str() != "subscriptions/listen")
+        .any(|(_, request)| request.at.line() <= ended.line())
+}
+
 fn check_request_scoped(
     id: Option<Node<'_>>,
     event: &Event<'_>,
